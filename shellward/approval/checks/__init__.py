@@ -1,0 +1,88 @@
+"""Predicates of rules: what a regular expression on the canonical form cannot say. Small, pure, by meaning."""
+
+from shellward.approval.checks.code import run_origin, sql, unknown_name, unknown_run
+from shellward.approval.checks.deleting import (
+    catastrophic,
+    far,
+    find_all,
+    find_deletes,
+    into_nothing,
+    kinds,
+    moved_away,
+    outside,
+    rm_build,
+    rm_files,
+    rm_one,
+    rm_tree,
+    rm_worse,
+    rsync_target,
+)
+from shellward.approval.checks.gate import answers_gate, sets_gate, touches_gate
+from shellward.approval.checks.loading import sets_loader
+from shellward.approval.checks.permissions import (
+    chmod_far,
+    chmod_one,
+    chmod_sensitive,
+    chmod_setuid,
+    chmod_wide,
+    owner_far,
+)
+from shellward.approval.checks.processes import kill_all, kill_listed, kill_one
+from shellward.approval.checks.secrets import secret_label, sends_secret, uploaded
+from shellward.approval.checks.writing import (
+    not_image,
+    operand_device,
+    operand_system_disk,
+    write_credentials,
+    write_device,
+    write_kernel,
+    write_startup,
+    write_system,
+    write_system_disk,
+)
+
+__all__ = [
+    "answers_gate",
+    "catastrophic",
+    "chmod_far",
+    "chmod_one",
+    "chmod_sensitive",
+    "chmod_setuid",
+    "chmod_wide",
+    "far",
+    "find_all",
+    "find_deletes",
+    "into_nothing",
+    "kill_all",
+    "kill_listed",
+    "kill_one",
+    "kinds",
+    "moved_away",
+    "not_image",
+    "operand_device",
+    "operand_system_disk",
+    "outside",
+    "owner_far",
+    "rm_build",
+    "rm_files",
+    "rm_one",
+    "rm_tree",
+    "rm_worse",
+    "rsync_target",
+    "run_origin",
+    "secret_label",
+    "sends_secret",
+    "sets_gate",
+    "sets_loader",
+    "sql",
+    "touches_gate",
+    "unknown_name",
+    "unknown_run",
+    "uploaded",
+    "write_credentials",
+    "write_device",
+    "write_kernel",
+    "write_startup",
+    "write_system",
+    "write_system_disk",
+]

@@ -1,0 +1,205 @@
+"""Checks of what is deleted, moved away or emptied."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.approval.checks.common import recursive, targets
+from shellward.approval.paths import CATASTROPHIC, Kind, absolute, classify
+from shellward.command.values import OPEN, known_part, labels
+
+if TYPE_CHECKING:
+    from shellward.approval.rule import Call, Check
+
+
+def kinds(*wanted: Kind) -> Check:
+    """Make a check: some operand is of one of these kinds."""
+
+    def check(call: Call) -> tuple[str, ...]:
+        return tuple(word for word in call.args.operands if classify(word, call.inv.cwd) in wanted)
+
+    return check
+
+
+def catastrophic(call: Call) -> tuple[str, ...]:
+    """Operands that are the whole system, exactly: ``/``, ``/*``, ``/etc``, ``~``."""
+    if "ssh" not in call.inv.via and call.name == "find" and not _finds_all(call):
+        return ()
+    return tuple(word for word in call.args.operands if _is_catastrophic(word, call.inv.cwd))
+
+
+def _finds_all(call: Call) -> bool:
+    """Tell whether a find has no test that narrows it."""
+    return not any(
+        re.match(
+            r"-(?:i?name|i?path|i?regex|type|size|[amc]time|[amc]min|newer|user|group|perm|empty|wholename|inum|links|uid|gid|maxdepth|mindepth|samefile)",
+            word,
+        )
+        for word in call.argv[1:]
+    )
+
+
+def _is_catastrophic(word: str, cwd: str) -> bool:
+    found = labels(word)
+    if found and not all(label.startswith("var") for label in found):
+        return False
+    known = known_part(word)
+    if not known or (found and word[0] == OPEN):
+        return False
+    path = absolute(known, cwd)
+    if word in {".", "./", "*", "./*"} and not found:
+        path = f"{cwd.rstrip('/')}/*" if cwd == "/" else path
+    return path in CATASTROPHIC and not (found and path not in {"/", "/*"})
+
+
+def rm_worse(call: Call) -> tuple[str, ...]:
+    """Operands of a recursive deletion outside the working directory, and that directory itself."""
+    if not recursive(call):
+        return ()
+    bad = {Kind.ROOT, Kind.SYSTEM, Kind.HOME, Kind.OTHER, Kind.PARENT, Kind.WORKTREE, Kind.DEVICE}
+    return tuple(
+        word
+        for word in targets(call)
+        if classify(word, call.inv.cwd) in bad and not _is_catastrophic(word, call.inv.cwd)
+    )
+
+
+def rm_tree(call: Call) -> tuple[str, ...]:
+    """Directories inside the working directory, or unknown ones, deleted recursively."""
+    if not recursive(call):
+        return ()
+    return tuple(word for word in targets(call) if classify(word, call.inv.cwd) in {Kind.RELATIVE, Kind.UNKNOWN})
+
+
+def rm_build(call: Call) -> tuple[str, ...]:
+    """Build products deleted recursively."""
+    return (
+        tuple(word for word in targets(call) if classify(word, call.inv.cwd) is Kind.BUILD) if recursive(call) else ()
+    )
+
+
+def rm_files(call: Call) -> tuple[str, ...]:
+    """Files outside the working directory, everything in it, or what another command lists."""
+    if recursive(call):
+        return ()
+    bad = {Kind.ROOT, Kind.SYSTEM, Kind.HOME, Kind.OTHER, Kind.PARENT, Kind.WORKTREE, Kind.DEVICE}
+    return tuple(
+        word
+        for word in targets(call)
+        if (classify(word, call.inv.cwd) in bad and not _named(word)) or _listed(call, word)
+    )
+
+
+_LISTERS = frozenset((name,) for name in ("xargs", "find", "gfind", "fd", "fdfind", "parallel", "gxargs"))
+
+
+def _listed(call: Call, word: str) -> bool:
+    """Tell whether an operand is whatever find, a file or another command lists."""
+    listed = any(label.partition(":")[0] in {"find", "in", "file", "out", "net"} for label in labels(word))
+    if not listed or call.inv.via[-1:] not in _LISTERS:
+        return False
+    kind = classify(word, call.inv.cwd)
+    return kind in {Kind.UNKNOWN, Kind.WORKTREE, Kind.RELATIVE} and not _named(word)
+
+
+def _named(word: str) -> bool:
+    """Tell whether an operand is what a search below the working directory finds by a name of its own."""
+    return word.startswith("./") and any(re.match(r"find:.*[^*.?/]", label) for label in labels(word))
+
+
+def rm_one(call: Call) -> tuple[str, ...]:
+    """Named files in the working directory."""
+    if recursive(call):
+        return ()
+    worse = frozenset(rm_files(call))
+    return tuple(
+        word
+        for word in targets(call)
+        if word not in worse
+        and classify(word, call.inv.cwd) in {Kind.RELATIVE, Kind.UNKNOWN, Kind.BUILD, Kind.WORKTREE}
+    )
+
+
+def find_deletes(call: Call) -> tuple[str, ...]:
+    """Start points of a find that deletes, other than scratch and build products."""
+    if "-delete" not in _own_words(call):
+        return ()
+    starts, pattern = _find_starts(call)
+    from shellward.command.values import unknown
+
+    found = [
+        start
+        for start in starts
+        if classify(f"{start.rstrip('/')}/{unknown('find', pattern)}", call.inv.cwd)
+        not in {Kind.SCRATCH, Kind.BUILD, Kind.SINK}
+    ]
+    return tuple(start for start in found if not (_finds_all(call) and _is_catastrophic(start, call.inv.cwd)))
+
+
+def find_all(call: Call) -> tuple[str, ...]:
+    """Start points that are the whole system, of a find that deletes without any test."""
+    if "-delete" not in _own_words(call) or not _finds_all(call):
+        return ()
+    return tuple(start for start in _find_starts(call)[0] if _is_catastrophic(start, call.inv.cwd))
+
+
+def _own_words(call: Call) -> list[str]:
+    """List the words of a find that are its own, not those of commands it runs."""
+    words: list[str] = []
+    inside = False
+    for word in call.argv[1:]:
+        if inside:
+            inside = word not in {";", "+"}
+        elif word in {"-exec", "-execdir", "-ok", "-okdir"}:
+            inside = True
+        else:
+            words.append(word)
+    return words
+
+
+def _find_starts(call: Call) -> tuple[list[str], str]:
+    starts: list[str] = []
+    for word in call.argv[1:]:
+        if word in {"-H", "-L", "-P"}:
+            continue
+        if word.startswith(("-", "(", "!")):
+            break
+        starts.append(word)
+    pattern = next(
+        (call.argv[at + 1] for at, word in enumerate(call.argv[:-1]) if word in {"-name", "-iname", "-path"}),
+        "",
+    )
+    return starts or ["."], pattern
+
+
+def outside(call: Call) -> tuple[str, ...]:
+    """Operands that are not scratch, build products or sinks."""
+    fine = {Kind.SCRATCH, Kind.SINK, Kind.BUILD}
+    return tuple(word for word in call.args.operands if classify(word, call.inv.cwd) not in fine)
+
+
+def far(call: Call) -> tuple[str, ...]:
+    """Operands outside the working directory and scratch."""
+    fine = {Kind.SCRATCH, Kind.SINK, Kind.BUILD, Kind.RELATIVE, Kind.WORKTREE, Kind.UNKNOWN}
+    return tuple(word for word in call.args.operands if classify(word, call.inv.cwd) not in fine)
+
+
+def moved_away(call: Call) -> tuple[str, ...]:
+    """Things of the system or a whole home that a move takes away."""
+    sources = call.args.operands[:-1] if call.args.value("--target-directory") is None else call.args.operands
+    return tuple(word for word in sources if classify(word, call.inv.cwd) in {Kind.ROOT, Kind.SYSTEM})
+
+
+def into_nothing(call: Call) -> tuple[str, ...]:
+    """Files moved to /dev/null."""
+    rest = call.args.operands
+    return tuple(rest[:-1]) if len(rest) > 1 and rest[-1] == "/dev/null" else ()
+
+
+def rsync_target(call: Call) -> tuple[str, ...]:
+    """The target of a mirroring copy, when it is not scratch."""
+    rest = call.args.operands
+    if len(rest) < 2 or classify(rest[-1], call.inv.cwd) in {Kind.SCRATCH, Kind.BUILD}:
+        return ()
+    return (rest[-1],)

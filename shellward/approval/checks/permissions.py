@@ -1,0 +1,91 @@
+"""Checks of changes of permissions and owners."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.approval.checks.common import recursive
+from shellward.approval.checks.writing import (
+    _QUIET_SYSTEM,
+)
+from shellward.approval.paths import Kind, absolute, classify
+
+if TYPE_CHECKING:
+    from shellward.approval.rule import Call
+
+
+def _mode(call: Call) -> tuple[str, list[str]]:
+    rest = call.args.operands
+    if call.name in {"install", "ginstall"}:
+        return call.args.value("--mode") or "", rest[-1:]
+    loose = [o for o in call.args.options if re.fullmatch(r"-[rwxXst]", o)]
+    if loose and not (rest and re.fullmatch(r"[0-7]{1,4}|[ugoa]*[+=-].*", rest[0])):
+        return loose[0], rest
+    return (rest[0], rest[1:]) if rest else ("", [])
+
+
+_WIDE = re.compile(r"0*[0-7]?[0-7][0-7][2367]$|(?:.*,)?[ugo]*[ao][ugo]*[+=][rxXst]*w|\+[rx]*w|=[rx]*w")
+
+
+def _is_wide(mode: str) -> bool:
+    return bool(_WIDE.match(mode)) and not mode.startswith("-")
+
+
+def chmod_wide(call: Call) -> tuple[str, ...]:
+    """World-writable, on what is not scratch or one file of the working directory."""
+    mode, targets = _mode(call)
+    if not _is_wide(mode):
+        return ()
+    calm = {Kind.SCRATCH, Kind.SINK} if recursive(call) else {Kind.SCRATCH, Kind.SINK, Kind.RELATIVE, Kind.BUILD}
+    return tuple(word for word in targets if classify(word, call.inv.cwd) not in calm)
+
+
+def chmod_one(call: Call) -> tuple[str, ...]:
+    """World-writable, on a file of the working directory."""
+    mode, targets = _mode(call)
+    return (
+        tuple(word for word in targets if classify(word, call.inv.cwd) in {Kind.RELATIVE, Kind.BUILD})
+        if _is_wide(mode) and not recursive(call)
+        else ()
+    )
+
+
+def chmod_far(call: Call) -> tuple[str, ...]:
+    """Recursive, on the system, homes or everything."""
+    _, targets = _mode(call)
+    bad = {Kind.ROOT, Kind.SYSTEM, Kind.DEVICE}
+    return tuple(word for word in targets if classify(word, call.inv.cwd) in bad) if recursive(call) else ()
+
+
+def chmod_setuid(call: Call) -> tuple[str, ...]:
+    """Set-user-id or set-group-id on programs."""
+    mode, targets = _mode(call)
+    return tuple(targets) if re.match(r"0*[2467][0-7]{3}$|(?:.*,)?[ugoa]*[+=][rwxX]*s", mode) else ()
+
+
+def chmod_sensitive(call: Call) -> tuple[str, ...]:
+    """Any change of permissions on the system's own files and on keys, other than making them tighter."""
+    mode, targets = _mode(call)
+    if re.match(r"0*[0-7]?[0-7]00$|[ugo]*-[rwst]+$|go=$|o=$|600|400|700|u\+", mode):
+        return ()
+    return tuple(
+        word
+        for word in targets
+        if re.match(
+            r"/etc/(?:shadow|sudoers|passwd|gshadow|ssh)|/boot|/dev/|/s?bin/|/usr/s?bin/|/lib|/var/spool/cron",
+            absolute(word, call.inv.cwd),
+        )
+        and classify(word) is not Kind.SINK
+    )
+
+
+def owner_far(call: Call) -> tuple[str, ...]:
+    """A change of owner on the system's or somebody's files."""
+    targets = call.args.operands[1:] if not call.args.has("--reference") else call.args.operands
+    bad = {Kind.ROOT, Kind.SYSTEM} if not recursive(call) else {Kind.ROOT, Kind.SYSTEM, Kind.HOME, Kind.PARENT}
+    return tuple(
+        word
+        for word in targets
+        if classify(word, call.inv.cwd) in bad and not _QUIET_SYSTEM.match(word if not recursive(call) else "")
+    )

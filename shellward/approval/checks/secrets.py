@@ -1,0 +1,161 @@
+"""Checks of secrets that leave by the network."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.approval.paths import CREDENTIALS, absolute
+from shellward.command.values import known_part, labels
+
+if TYPE_CHECKING:
+    from shellward.approval.rule import Call
+
+
+SECRET_NAME = re.compile(
+    r"(?i)secret|token|passw|passphrase|api_?key|access_?key|private_?key|credential|_pat$|^pat$|auth_|_auth|encryption_key|signing_key|conn(?:ection)?_str|database_url|_dsn$|cookie|session_key"
+)
+
+
+_AUTH_HEADER = re.compile(
+    r"(?i)(?:proxy-)?(?:authorization|[\w-]*api-?key|private-token|[\w-]*auth[\w-]*|x-vault-token|job-token|deploy-token|circle-token|x-access-token|[\w-]*access-key|x-goog-\S+|cookie|x-[\w-]*token)\s*:"
+)
+
+
+_LOCAL_HOST = re.compile(r"^(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\]|host\.docker\.internal)")
+
+
+def secret_label(label: str) -> bool:
+    """Tell whether an unknown piece would be a secret."""
+    kind, _, detail = label.partition(":")
+    if kind == "file":
+        return bool(CREDENTIALS.search(detail)) or detail in {
+            "/etc/passwd",
+            "~",
+            "~/",
+            "/etc",
+            "/root",
+            "/home",
+        }
+    if kind == "var":
+        return bool(SECRET_NAME.search(detail)) and not re.search(
+            r"(?i)_(?:path|file|dir|name|id|url|type|count|len)$", detail
+        )
+    if kind == "out":
+        return bool(
+            re.match(
+                r"(?:env|printenv|set|export|declare|security-find|history|pass(?:-show)?|gpg|op-(?:read|item)|bw-get|vault-(?:kv|read)|keyring|secret-tool|aws-(?:sts|configure-get|secretsmanager)|gcloud-auth|kubectl-get-secrets?|gh-auth-token|gopass|ykman|mimikatz|lsass|ssh-add|getent|crontab|docker-inspect|find-generic)",
+                detail,
+            )
+        )
+    return False
+
+
+def sends_secret(call: Call) -> tuple[str, ...]:
+    """Secrets that leave by a network program: in its words, its input, or files it uploads."""
+    bad: list[str] = []
+    previous = ""
+    for word in call.argv[1:]:
+        header = previous in {
+            "-H",
+            "--header",
+            "-u",
+            "--user",
+            "--oauth2-bearer",
+            "-b",
+            "--cookie",
+            "--password",
+            "--http-password",
+        }
+        previous = word
+        plain = known_part(word)
+        if (header and (_AUTH_HEADER.match(plain) or ":" not in plain or "Authorization" in plain)) or plain.startswith(
+            ("--header=Authorization", "--header=X-", "--user=", "--password=", "--http-password=")
+        ):
+            bad += [
+                label
+                for label in labels(word)
+                if label.startswith("file:") and CREDENTIALS.search(label[5:]) and _AUTH_HEADER.match(plain) is None
+            ]
+            continue
+        bad += [label for label in labels(word) if secret_label(label)]
+    bad += [label for label in labels(call.inv.stdin or "") if secret_label(label)]
+    bad += [
+        path
+        for path in uploaded(call)
+        if CREDENTIALS.search(absolute(path, call.inv.cwd))
+        or re.match(r"(?:~|/home/\w+|/root|/etc)(?:/\*?)?$", path)
+        or path == "/etc/passwd"
+    ]
+    urls = [word for word in call.argv[1:] if "://" in word or _LOCAL_HOST.match(word)]
+    if urls and all(_LOCAL_HOST.match(url) for url in urls) and all(b.startswith("var:") for b in bad):
+        return ()
+    return tuple(dict.fromkeys(bad))
+
+
+def uploaded(call: Call) -> list[str]:
+    """List the local files that a network program sends."""
+    args, name = call.args, call.name
+    if name in {"curl", "curlie"}:
+        found = [
+            v.removeprefix("@")
+            for v in args.values("--data", "--data-binary", "--data-urlencode", "--json")
+            if v.startswith("@")
+        ]
+        found += [v.partition("@")[2] for v in args.values("--data-urlencode") if "=@" in v or re.match(r"\w+@", v)]
+        found += [
+            re.split(r"=[@<]", v, maxsplit=1)[1].partition(";")[0]
+            for v in args.values("--form")
+            if re.search(r"=[@<]", v)
+        ]
+        return found + [v for v in args.values("--upload-file") if v not in {"-", "."}]
+    if name in {"wget", "wget2"}:
+        return args.values("--post-file", "--body-file")
+    if name in {"http", "https", "xh", "xhs"}:
+        return [word.partition("@")[2] for word in call.argv[1:] if re.match(r"\w*@[/~.\w]", word)]
+    if name in {"scp", "rsync", "sftp"}:
+        rest = args.operands
+        return (
+            [word for word in rest[:-1] if ":" not in word]
+            if rest and re.match(r"(?:[\w.-]+@)?[\w.-]+:", rest[-1])
+            else []
+        )
+    if name in {
+        "aws",
+        "gsutil",
+        "gcloud",
+        "rclone",
+        "mc",
+        "s3cmd",
+        "azcopy",
+        "az",
+        "b2",
+        "doctl",
+        "croc",
+        "wormhole",
+        "magic-wormhole",
+        "transfer",
+        "ffsend",
+        "gh",
+        "glab",
+        "mail",
+        "mutt",
+        "sendmail",
+        "mailx",
+        "swaks",
+        "ipfs",
+        "magick",
+        "nc",
+        "ncat",
+        "telegram-send",
+        "0x0",
+        "bashupload",
+        "pastebinit",
+        "termbin",
+    }:
+        return [
+            word.removeprefix("file://")
+            for word in call.argv[1:]
+            if CREDENTIALS.search(word) and not word.startswith(("-", "s3://", "gs://"))
+        ]
+    return []

@@ -1,0 +1,126 @@
+"""Checks of what is written over: system files, startup files, credentials, devices."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, absolute, classify
+from shellward.command.values import known_part, labels
+
+if TYPE_CHECKING:
+    from shellward.approval.rule import Call
+
+
+def _path(call: Call) -> str:
+    return absolute(call.argv[1], call.inv.cwd) if len(call.argv) > 1 else ""
+
+
+_QUIET_SYSTEM = re.compile(
+    r"/var/(?:log|lib|www|cache|spool/mail|run|backups|mail|opt)/|/opt/|/run/|/etc/(?:nginx/(?:sites|conf\.d)|apache2/(?:sites|conf))|/root/(?!\.)|/root/\.(?:jupyter|cache|config/(?!systemd|autostart|git|fish)|local/(?!share/systemd))|/usr/local/(?:src|share|games)/|/usr/src/|/usr/share/nginx/html|/srv/|/proc/self/(?:oom|comm|fd)|/sys/fs/cgroup"
+)
+
+
+_INSTALLERS = frozenset((name,) for name in ("cp", "mv", "ln", "install", "gcp", "rsync", "tar", "unzip"))
+
+
+_LOGS = re.compile(
+    r"/var/log/(?:auth|syslog|secure|messages|wtmp|btmp|lastlog|kern|audit|faillog|cron|daemon|utmp|journal)"
+)
+
+
+def write_system(call: Call) -> tuple[str, ...]:
+    """A write to the system's own files."""
+    path = _path(call)
+    if labels(path) and not known_part(path).startswith("/"):
+        return ()
+    plain = known_part(path)
+    plain = plain.removeprefix("/private") if plain.startswith(("/private/etc", "/private/var")) else plain
+    if _LOGS.match(plain) and not (call.name == ">>" and not call.inv.via):
+        return (path,)
+    if CREDENTIALS.search(plain) and plain.startswith("/etc/"):
+        return (path,)
+    if call.inv.via[-1:] in _INSTALLERS and plain.startswith(("/usr/local/", "/usr/share/")):
+        return ()
+    if classify(plain) in {Kind.SYSTEM, Kind.ROOT} and not _QUIET_SYSTEM.match(plain) and not STARTUP.match(plain):
+        return (
+            ()
+            if plain.startswith(("/root", "/var/spool/cron", "/home", "/Users", "/data", "/mnt", "/media", "/srv"))
+            and classify(plain) is Kind.ROOT
+            else (path,)
+        )
+    return (path,) if re.match(r"/private/var/(?:db|log)/", path) else ()
+
+
+def write_startup(call: Call) -> tuple[str, ...]:
+    """A write to what runs at login, on a timer or with git."""
+    path = known_part(_path(call))
+    scheduled = re.match(
+        r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch",
+        path,
+    )
+    hook = re.search(r"(?:^|/)\.git/hooks/[\w-]+$|(?:^|/)\.husky/_/", path) and not path.endswith(".sample")
+    return (path,) if (STARTUP.match(path) and path[:1] in "~/") or scheduled or hook else ()
+
+
+def write_credentials(call: Call) -> tuple[str, ...]:
+    """A write to keys and credentials."""
+    path = known_part(_path(call))
+    if path[:1] not in "~/" or path.startswith("/tmp/"):
+        return ()
+    return (
+        (path,)
+        if (CREDENTIALS.search(path) or re.match(r"(?:~|/root|/home/[^/]+|/Users/[^/]+)/\.ssh(?:/|$)", path))
+        and not path.endswith(".pub")
+        and classify(path) is not Kind.RELATIVE
+        else ()
+    )
+
+
+def write_device(call: Call) -> tuple[str, ...]:
+    """A write to a disk."""
+    path = known_part(_path(call))
+    return (path,) if classify(path) is Kind.DEVICE and not SYSTEM_DISK.match(path) else ()
+
+
+def write_system_disk(call: Call) -> tuple[str, ...]:
+    """A write to the disk a system usually runs from."""
+    path = known_part(_path(call))
+    return (path,) if SYSTEM_DISK.match(path) else ()
+
+
+def write_kernel(call: Call) -> tuple[str, ...]:
+    """A write to the kernel's controls."""
+    path = known_part(_path(call))
+    return (
+        (path,)
+        if re.match(
+            r"/proc/(?:sys/|sysrq-trigger|\d+/mem|self/mem|kcore|acpi|bus)|/sys/(?!fs/cgroup)|/dev/(?:k?mem|port)$|/efi|/sys/firmware",
+            path,
+        )
+        else ()
+    )
+
+
+def operand_device(call: Call) -> tuple[str, ...]:
+    """Operands that are disks."""
+    words = [word for word in call.argv[1:] if not word.startswith("-")]
+    return tuple(
+        word
+        for word in words
+        if classify(word, call.inv.cwd) is Kind.DEVICE or (word.startswith("/dev/") and classify(word) is not Kind.SINK)
+    )
+
+
+def operand_system_disk(call: Call) -> tuple[str, ...]:
+    """Operands that are the disk a system usually runs from."""
+    return tuple(word for word in call.args.operands if SYSTEM_DISK.match(word))
+
+
+def not_image(call: Call) -> bool:
+    """Tell whether no operand is a plain file (an image in scratch or in the working directory)."""
+    rest = call.args.operands
+    return not rest or any(
+        classify(word, call.inv.cwd) in {Kind.DEVICE, Kind.UNKNOWN, Kind.OTHER, Kind.SYSTEM} or word.startswith("/dev/")
+        for word in rest
+    )

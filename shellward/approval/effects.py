@@ -1,0 +1,209 @@
+"""What programs do besides being themselves: files they write, SQL they send, requests they make.
+
+Each effect becomes a small command of its own (``> path``, ``@sql text``, ``@http METHOD url``), so that one rule on
+``>`` covers tee, cp, dd, sed -i, curl -o and whatever else writes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.command.operands import operands
+from shellward.command.values import known_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shellward.approval.rule import Call
+
+
+def _destination(call: Call) -> Iterator[list[str]]:
+    """``cp a b``: the last operand, or ``-t``."""
+    args = call.args
+    target = args.value("--target-directory")
+    rest = args.operands
+    if call.name == "rsync" and args.has("--dry-run", "--list-only"):
+        return
+    if target is None and len(rest) > 1:
+        target = rest[-1]
+    if target is None and call.name == "install" and args.has("--directory"):
+        return
+    if target and not re.match(r"[\w.@-]+::?\S", target):
+        source = rest[0] if rest else ""
+        yield [
+            ">",
+            target.rstrip("/") + "/" + source.rstrip("/").rpartition("/")[2] if target.endswith("/") else target,
+        ]
+
+
+def _all(call: Call) -> Iterator[list[str]]:
+    sign = ">>" if call.args.has("--append") else ">"
+    for operand in call.args.operands:
+        yield [sign, operand]
+
+
+def _dd(call: Call) -> Iterator[list[str]]:
+    for word in call.argv[1:]:
+        if word.startswith("of="):
+            yield [">", word[3:]]
+
+
+def _sed(call: Call) -> Iterator[list[str]]:
+    if call.args.has("--in-place"):
+        rest = call.args.operands
+        for path in rest if call.args.has("--expression", "--file") else rest[1:]:
+            yield [">", path]
+
+
+def _perl(call: Call) -> Iterator[list[str]]:
+    if any(re.match(r"-[a-zA-Z0]*i", word) and not word.startswith("-I") for word in call.argv[1:]):
+        for path in operands(call.argv, "eEIMm"):
+            yield [">", path]
+
+
+def _curl(call: Call) -> Iterator[list[str]]:
+    args = call.args
+    for path in args.values("--output"):
+        folder = args.value("--output-dir")
+        yield [">", f"{folder}/{path}" if folder else path]
+    if args.has("--remote-name"):
+        for url in args.operands:
+            yield [">", url.rstrip("/").rpartition("/")[2]]
+    method = (args.value("--request") or "").upper()
+    if not method:
+        data = args.has(
+            "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "--form", "--form-string"
+        )
+        method = "PUT" if args.has("--upload-file") else "POST" if data and not args.has("--get") else "GET"
+    for url in [*args.operands, *args.values("--url")]:
+        yield ["@http", method, url]
+
+
+def _wget(call: Call) -> Iterator[list[str]]:
+    args = call.args
+    for path in args.values("--output-document", "--directory-prefix", "--output-file"):
+        if path not in {"-", "/dev/null"}:
+            yield [">", path]
+    method = args.value("--method") or (
+        "POST" if args.has("--post-data", "--post-file", "--body-data", "--body-file") else "GET"
+    )
+    for url in args.operands:
+        yield ["@http", method.upper(), url]
+
+
+def _httpie(call: Call) -> Iterator[list[str]]:
+    rest = [word for word in call.argv[1:] if not word.startswith("-")]
+    if rest and re.fullmatch(r"[A-Z]+|(?i:delete|post|put|patch|get|head)", rest[0]) and len(rest) > 1:
+        yield ["@http", rest[0].upper(), rest[1]]
+    elif rest:
+        yield ["@http", "POST" if len(rest) > 1 and any("=" in word for word in rest[1:]) else "GET", rest[0]]
+
+
+def _tar(call: Call) -> Iterator[list[str]]:
+    if call.args.has("--extract") or re.match(r"-?[a-zA-Z]*x", call.argv[1] if len(call.argv) > 1 else ""):
+        folder = call.args.value("--directory")
+        if folder:
+            yield [">", folder.rstrip("/") + "/*"]
+    if call.args.has("--remove-files"):
+        yield ["rm", "-r", "--", *call.args.operands]
+
+
+def _unzip(call: Call) -> Iterator[list[str]]:
+    if call.args.has("-d") and not call.args.has("-l", "-t", "-p"):
+        yield [">", (call.args.value("-d") or "").rstrip("/") + "/*"]
+
+
+def _after(option: str) -> Callable[[Call], Iterator[list[str]]]:
+    """Make a reader of the path after one option."""
+
+    def effect(call: Call) -> Iterator[list[str]]:
+        for at, word in enumerate(call.argv[:-1]):
+            if word == option:
+                yield [">", call.argv[at + 1]]
+
+    return effect
+
+
+# -- SQL ------------------------------------------------------------------------------------------------
+
+
+def _scratch_database(path: str) -> bool:
+    return path == ":memory:" or path.startswith(("/tmp/", "/var/tmp/", "file::memory:", "file:/tmp/"))
+
+
+def _sql(*options: str) -> Callable[[Call], Iterator[list[str]]]:
+    """Make a reader of SQL given by options, or on standard input when there is none."""
+
+    def effect(call: Call) -> Iterator[list[str]]:
+        argv = call.argv
+        found = False
+        for at, word in enumerate(argv[1:], 1):
+            for option in options:
+                text = None
+                if word == option or (
+                    option[1] != "-"
+                    and word[:1] == "-"
+                    and word[:2] != "--"
+                    and word.endswith(option[1])
+                    and len(word) < 5
+                ):
+                    text = argv[at + 1] if at + 1 < len(argv) else None
+                elif word.startswith(option + "=") and option.startswith("--"):
+                    text = word[len(option) + 1 :]
+                elif option[1] != "-" and word.startswith(option) and len(word) > 2 and " " in word:
+                    text = word[2:]
+                if text is not None:
+                    found = True
+                    yield ["@sql", call.name, text]
+                    break
+        if not found and call.inv.stdin:
+            yield ["@sql", call.name, call.inv.stdin]
+
+    return effect
+
+
+def _sqlite(call: Call) -> Iterator[list[str]]:
+    rest = operands(call.argv)
+    commands = [call.argv[at + 1] for at, word in enumerate(call.argv[:-1]) if word == "-cmd"]
+    rest = [word for word in rest if word not in commands]
+    if rest and _scratch_database(rest[0]):
+        return
+    texts = commands + rest[1:]
+    if call.inv.stdin and not rest[1:]:
+        texts.append(call.inv.stdin)
+    for text in texts:
+        yield ["@sql", call.name, text]
+
+
+def _words(call: Call) -> Iterator[list[str]]:
+    """SQL typed as if it were a command."""
+    yield ["@sql", "typed", " ".join(call.argv)]
+
+
+EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
+    **dict.fromkeys(["cp", "gcp", "mv", "gmv", "install", "ginstall", "ln", "gln", "rsync"], _destination),
+    **dict.fromkeys(["tee", "truncate", "sponge"], _all),
+    **dict.fromkeys(["sed", "gsed"], _sed),
+    "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl, "curlie": _curl, "wget": _wget, "wget2": _wget,
+    **dict.fromkeys(["http", "https", "xh", "xhs"], _httpie),
+    **dict.fromkeys(["tar", "gtar", "bsdtar"], _tar), "unzip": _unzip, "openssl": _after("-out"), "sort": _after("-o"),
+    "gpg": _after("-o"), "patch": _after("-o"),
+    **dict.fromkeys(["psql", "pgcli", "usql", "vsql", "edb-psql", "cockroach"], _sql("-c", "--command", "-e", "--execute")),
+    **dict.fromkeys(["mysql", "mariadb", "mycli", "tidb-client"], _sql("-e", "--execute", "--init-command")),
+    **dict.fromkeys(["sqlite3", "sqlite", "litecli", "duckdb", "turso", "libsql"], _sqlite),
+    **dict.fromkeys(["clickhouse-client", "clickhouse", "clickhouse-local"], _sql("-q", "--query", "--multiquery")),
+    **dict.fromkeys(["cqlsh", "hive", "beeline", "impala-shell", "trino", "presto", "presto-cli"], _sql("-e", "-q", "--execute", "--query")),
+    **dict.fromkeys(["sqlcmd", "isql", "tsql", "osql", "bteq", "fisql"], _sql("-Q", "-q", "--query")),
+    **dict.fromkeys(["sqlplus", "sql", "db2", "snowsql", "snow", "influx", "spanner-cli", "bq", "wrangler", "heroku", "supabase", "gcloud", "aws"], _sql("-q", "--query", "-execute", "--sql", "--command", "-c", "--query-string", "--execute")),
+    **dict.fromkeys(["DROP", "drop", "Drop", "TRUNCATE", "DELETE", "delete", "UPDATE", "update", "ALTER", "alter", "GRANT"], _words),
+}  # fmt: skip
+"""Effects by command name."""
+
+
+def effects(call: Call) -> list[list[str]]:
+    """List the effects of a command."""
+    function = EFFECTS.get(call.name)
+    if function is None:
+        return []
+    return [effect for effect in function(call) if known_part(effect[-1]) or effect[0] == ">"]

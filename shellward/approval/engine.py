@@ -1,0 +1,288 @@
+"""Applying the rules: from the commands that would run to findings. Rules are looked up by command name."""
+
+from __future__ import annotations
+
+import gc
+import re
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from shellward.approval.effects import EFFECTS, effects
+from shellward.approval.patterns import RULES
+from shellward.approval.rule import Call, Rule
+from shellward.command import handlers
+from shellward.command.invocation import Invocation, quote
+from shellward.command.known import NOTHING
+from shellward.command.optionspecs import SAME
+from shellward.command.syntax import Problem
+from shellward.command.trace import trace
+from shellward.command.values import show
+from shellward.command.work import JUDGING, TooMuch, Work
+from shellward.core.gate import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from shellward.command.known import Known
+    from shellward.command.syntax import Span
+    from shellward.command.trace import Trace
+
+_DRY = frozenset(
+    (
+        "--dry-run",
+        "--dryrun",
+        "--dry_run",
+        "--what-if",
+        "--whatif",
+        "-WhatIf",
+        "--noop",
+        "--no-act",
+        "--simulate",
+        "--just-print",
+        "--plan-only",
+        "--preview",
+        "--no-execute",
+    )
+)
+_LARGE = 16_384
+_REAL = frozenset(("none", "false", "no", "0"))
+_HELP = frozenset(("--help", "-help", "--usage"))
+_KEEP_HELP = frozenset(("psql", "mysql", "mariadb", "@sql", "@run", "find"))
+_PREFIXED = re.compile(r"(mkfs|mke2fs|newfs)[._]\w+$")
+
+
+def _index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
+    table: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for name in rule.commands.split():
+            table.setdefault(name, []).append(rule)
+    for alias, name in SAME.items():
+        base = name.partition(" ")[0]
+        if base in table:
+            table.setdefault(alias, []).extend(rule for rule in table[base] if rule not in table.get(alias, []))
+    return {name: tuple(found) for name, found in table.items()}
+
+
+_INDEX = _index(RULES)
+_CALM = frozenset(("cp", "ln", "install", "tee", ">", ">>"))
+_NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|^[A-Za-z]:|\\").search
+"""Copies between names of the working directory concern no rule; most of what is copied is that."""
+_Key = tuple[str, str, tuple[str, ...], str]
+_compile = lru_cache(maxsize=None)(re.compile)
+
+
+@lru_cache(maxsize=1)
+def program_names() -> frozenset[str]:
+    """List the programs that a glob in command position may mean."""
+    return frozenset(name for name in {*_INDEX, *handlers.names(), *EFFECTS} if name[:1] not in "@<>")
+
+
+def rules_for(name: str) -> tuple[Rule, ...]:
+    """List the rules of a command name."""
+    found = _INDEX.get(name)
+    if found is None and "." in name:
+        match = _PREFIXED.match(name)
+        base = match.group(1) if match else name.removesuffix(".exe")
+        found = _INDEX.get(base)
+    return found or ()
+
+
+_AGAIN = 16_384
+"""Characters that are read when beginning once more behind an unfinished quote."""
+_GRAVE = re.compile(
+    r"(?<![\w.-])(?:rm|dd|mkfs[.\w]*|wipefs|shred|mv|chmod|chown|find|cp|tee|cat)[ \t]+(?:[^\s;&|()<>]+[ \t]+){0,6}?"
+    r"(?:of=)?[\"']?(?:/[\"'*]{0,2}(?=[\s;&|)<>]|\Z)|~/?|/(?:etc|usr|bin|home|boot|var|dev)\b)"
+)
+"""Text that may be a command of the never-allow list, when it stands in what is too much to be followed."""
+
+
+def is_harmless(call: Call) -> bool:
+    """Tell whether a command only prints help or only says what it would do."""
+    argv = call.argv
+    if call.name[:1] in "@><" or call.name in _KEEP_HELP:
+        return False
+    for word in argv[1:]:
+        if word == "--":
+            break
+        if word in _HELP:
+            return True
+    if len(argv) > 1 and (
+        argv[1] in {"help", "--version"}
+        or (argv[-1] in {"help", "-h"} and (call.args.path or call.args.subs or len(argv) == 2))
+    ):
+        return True
+    for option in call.args.options:
+        name, equals, value = option.partition("=")
+        if name in _DRY and not (equals and value.lower() in _REAL):
+            return True
+    return False
+
+
+def apply(rule: Rule, call: Call) -> tuple[str, ...] | None:
+    """Apply one rule; return what is affected, None when it does not match."""
+    if rule.regex and not _compile(rule.regex).search(call.form):
+        return None
+    if rule.unless and _compile(rule.unless).search(call.form):
+        return None
+    if rule.when is None:
+        return tuple(word for word in call.args.operands[:8] if word)
+    result = rule.when(call)
+    if not result:
+        return None
+    return result if isinstance(result, tuple) else ()
+
+
+def render(argv: list[str]) -> str:
+    """Write a resolved command for a person."""
+    text = " ".join(quote(word) if at else word for at, word in enumerate(argv))
+    text = show(text)
+    return text if len(text) <= 500 else text[:500] + " .."
+
+
+def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work) -> None:
+    """Apply the rules of one command and of its effects."""
+    work.spend(20 + (len(inv.argv) >> 1))
+    call = Call(inv)
+    rules = rules_for(inv.name)
+    if rules or inv.name in EFFECTS:
+        if is_harmless(call):
+            return
+        for effect in effects(call):
+            _judge(
+                Invocation(effect[0], effect, inv.span, None, inv.stdin, (*inv.via, inv.name), {}, inv.cwd),
+                found,
+                work,
+            )
+    taken: set[str] = set()
+    for rule in rules:
+        affects = apply(rule, call)
+        if affects is None:
+            continue
+        work.left -= 10
+        inner = render(inv.argv)
+        taken.add(rule.id)
+        finding = Finding(
+            rule.id,
+            rule.description,
+            rule.severity,
+            inv.span,
+            inner,
+            tuple(show(a) for a in affects),
+            rule.why,
+            rule.never_allow,
+            inv.via,
+            inv.cwd,
+        )
+        # The same words elsewhere (another directory, ssh) are another deed, and need an answer of their own.
+        found.setdefault((rule.id, inner, inv.via, inv.cwd), finding)
+
+
+def _problems(problems: list[Problem], found: dict[_Key, Finding]) -> None:
+    texts = {
+        "too-deep": (
+            "structure.too-deep",
+            "nested deeper than can be followed",
+            "What stands deeper is not known.",
+        ),
+        "too-much": (
+            "structure.too-much",
+            "asks for more steps than can be followed",
+            "What would run after that is not known.",
+        ),
+    }
+    for problem in problems:
+        if problem.kind in texts:
+            rule, description, why = texts[problem.kind]
+            found.setdefault((rule, "", (), ""), Finding(rule, description, Severity.MEDIUM, problem.span, "", (), why))
+
+
+def judge(traced: Trace) -> tuple[Finding, ...]:
+    """Find what is dangerous about a traced command line, in order of the text."""
+    found: dict[_Key, Finding] = {}
+    seen: set[tuple[str, ...]] = set()
+    work = traced.work
+    work.grant(JUDGING)
+    for inv in traced.invocations:
+        name = inv.name
+        if name not in _INDEX and name not in EFFECTS and "." not in name:
+            continue
+        if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
+            continue
+        key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via)
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            _judge(inv, found, work)
+        except TooMuch:
+            traced.problems.append(Problem("too-much", inv.span))
+            break
+    if traced.problems:
+        _problems(traced.problems, found)
+    return tuple(sorted(found.values(), key=lambda finding: finding.span))
+
+
+def find(
+    command: str,
+    cwd: str | None,
+    aliases: Mapping[str, str] | None = None,
+    known: Known = NOTHING,
+    stdin: str | None = None,
+) -> tuple[Trace, tuple[Finding, ...]]:
+    """Trace a command line and judge it; what follows an unfinished quote is judged as well."""
+
+    def follow(text: str) -> Trace:
+        return trace(text, cwd=cwd, aliases=aliases, names=program_names, known=known, stdin=stdin)
+
+    paused = len(command) > _LARGE and gc.isenabled()
+    if paused:  # a large tree is all alive: collecting it again and again takes half of the time
+        gc.disable()
+    try:
+        traced = follow(command)
+        findings = judge(traced)
+    finally:
+        if paused:
+            gc.enable()
+    there = {(f.rule, f.inner) for f in findings}
+    for start, end in _again(command, traced.problems):
+        rest = follow(command[start:end])
+        for finding in judge(rest):
+            if (finding.rule, finding.inner) not in there:
+                there.add((finding.rule, finding.inner))
+                findings += (shift(finding, start),)
+    return traced, findings
+
+
+def _again(command: str, problems: list[Problem]) -> Iterator[Span]:
+    """Say where to begin once more: behind an unfinished quote, and at what nobody may run in text not followed."""
+    for problem in problems:
+        if problem.kind == "unterminated" and problem.what in {"'", '"', "`", "$'"}:
+            start = problem.span[0] + len(problem.what)
+            yield start, start + _AGAIN
+            break
+    if any(problem.kind in {"too-much", "too-deep"} for problem in problems):
+        yield from ((match.start(), match.end() + 80) for match in islice(_GRAVE.finditer(command), 32))
+
+
+def takes_orders(traced: Trace, label: str) -> bool:
+    """Tell whether what a line reads decides what it does: a shell, an interpreter or a database reads it, or xargs.
+
+    Args:
+        traced: the line, followed with an unknown standard input.
+        label: of the marker that stood for the input.
+    """
+    for inv in traced.invocations:
+        if any(label in word for word in inv.argv):
+            return True
+        reads = inv.name in EFFECTS and inv.stdin is not None and label in inv.stdin
+        if reads and any(label in word for effect in effects(Call(inv)) for word in effect):
+            return True
+    return False
+
+
+def shift(finding: Finding, by: int) -> Finding:
+    """Move a finding's span."""
+    from dataclasses import replace
+
+    return replace(finding, span=(finding.span[0] + by, finding.span[1] + by))

@@ -1,0 +1,53 @@
+"""Disks, partitions, file systems, volumes, pools."""
+
+from shellward.approval import checks
+from shellward.approval.paths import Kind, classify
+from shellward.approval.rule import Rule
+from shellward.core.gate import Severity
+
+_GONE = "Everything on the device is lost."
+_H, _M, _C = Severity.HIGH, Severity.MEDIUM, Severity.CRITICAL
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "disks.write-system", "> >>", "", "overwrites the disk the system runs from", _C, _GONE,
+        ("dd if=/dev/zero of=/dev/sda", "cat x > /dev/nvme0n1", "cp image /dev/sda"), ("dd if=a of=b", "echo x > /dev/null", "cat > burn.md <<E\ndd of=/dev/sda\nE"),
+        checks.write_system_disk, never_allow=True,
+    ),
+    Rule("disks.write", "> >>", "", "overwrites a disk", _C, _GONE, ("dd if=a.iso of=/dev/sdb bs=4M", "pv a | dd of=/dev/sdc", "yes > /dev/sdb"), ("dd if=f of=/dev/null", "echo > /dev/tty"), checks.write_device),
+    Rule(
+        "disks.mkfs-system", "mkfs mke2fs mkdosfs newfs mkswap", "", "formats the disk the system runs from", _C, _GONE, ("mkfs.ext4 /dev/sda1", "mkfs -t xfs /dev/nvme0n1"),
+        ("mkfs.ext4 /tmp/x.img", "man mkfs"), checks.operand_system_disk, never_allow=True,
+    ),
+    Rule("disks.mkfs", "mkfs mke2fs mkdosfs newfs mkswap mkntfs mkexfatfs mkzftree bcachefs", "", "formats a device", _H, _GONE, ("mkfs.ext4 /dev/sdb1", "mkfs -t ext4 /dev/sdb", "mkswap /dev/sdb2"), ("mkfs.ext4 disk.img", "mkfs.ext4 -n /dev/sdb"), checks.not_image, unless=r" -n\b| -N\b"),
+    Rule("disks.wipefs", "wipefs", r" --(?:all|offset|force)\b", "erases file system signatures", _H, _GONE, ("wipefs -a /dev/sdc",), ("wipefs /dev/sdc", "wipefs -n -a /dev/sdc", "wipefs -a /tmp/x.img"), checks.not_image),
+    Rule(
+        "disks.partition", "fdisk gdisk cfdisk sgdisk parted sfdisk cgdisk partprobe partx kpartx fatresize", "", "changes a partition table", _H, _GONE,
+        ("fdisk /dev/sdb", "parted /dev/sdb mklabel gpt", "sfdisk /dev/sdb < t", "sgdisk -Z /dev/sdb", "echo ',,L' | sfdisk /dev/sdb"),
+        ("fdisk -l", "fdisk -l /dev/sda", "parted -l", "parted /dev/sda print", "sfdisk -d /dev/sda", "sfdisk /tmp/x.img", "sgdisk -p /dev/sda"),
+        checks.operand_device, unless=r" (?:--list|-l|--dump|--json|--show-size|--verify|--list-free|--no-act|-p|--print|-i|-v|--noauto-pt|--getsz|-s)(?:=\S*)?(?= |$)(?!.*(?:-Z|-o|-d|mk|rm))|-- \S+ (?:print|unit|align-check)\b(?!.* (?:mk|rm|resize))",
+    ),
+    Rule("disks.crypt", "cryptsetup cryptsetup-reencrypt veracrypt tcplay", r"^\S+ (?:\S+ )*?(?:luksFormat|erase|luksErase|luksKillSlot|luksRemoveKey|reencrypt|luksHeaderRestore|convert|luksSuspend|close|luksAddKey|luksChangeKey)\b", "changes an encrypted volume", _H, "Without its header or key the data is lost.",
+         ("cryptsetup -q luksFormat /dev/sda2 key", "cryptsetup erase /dev/sdb"), ("cryptsetup luksDump /dev/sda2", "cryptsetup status x")),
+    Rule("disks.lvm", "lvremove vgremove pvremove lvreduce vgreduce lvresize pvresize vgcfgrestore lvconvert pvmove vgsplit vgmerge", r"^(?!lvresize.*(?:\+|--extents))", "removes or shrinks logical volumes", _H, _GONE,
+         ("lvremove -y /dev/vg0/lv", "vgremove vg0", "pvremove /dev/sda1", "lvreduce -L 1G vg/lv"), ("lvs", "vgdisplay", "lvresize -L +1G vg/lv", "lvremove --test vg/lv"), unless=r" --test\b| -t\b"),
+    Rule("disks.zfs", "zfs zpool", r"^(?:zfs (?:destroy|rollback|rename|promote|unmount -a|unload-key|receive|recv)|zpool (?:destroy|labelclear|remove|offline|split|detach|clear|export|create|replace))\b", "destroys or changes pools and datasets", _H, _GONE,
+         ("zfs destroy -r tank/home", "zpool destroy tank", "zfs rollback tank@a"), ("zfs list", "zpool status", "zfs destroy -n tank/x"), unless=r" -n\b"),
+    Rule("disks.btrfs", "btrfs", r"^btrfs (?:subvolume delete|su delete|sub delete|device (?:delete|remove)|check .*--repair|rescue|filesystem resize|balance start|replace start|quota disable|filesystem defragment)", "deletes or changes btrfs volumes", _H, _GONE,
+         ("btrfs subvolume delete /home", "btrfs device remove /dev/sdb /"), ("btrfs subvolume list /", "btrfs filesystem df /")),
+    Rule("disks.raid", "mdadm dmraid storcli megacli hpssacli", r" (?:--(?:zero-superblock|stop|fail|remove|create)|-[SfrC]|delete|destroy|-CfgLdDel|-CfgClr)\b", "takes a disk array apart", _H, _GONE, ("mdadm --zero-superblock /dev/sdb1", "mdadm --stop /dev/md0"), ("mdadm --detail /dev/md0", "cat /proc/mdstat")),
+    Rule("disks.erase", "hdparm nvme blkdiscard sg_format sg_sanitize sedutil-cli nwipe dban scrub secure-delete sfill sdmem sswap bleachbit", r"^(?:hdparm .*--(?:security-\S+|trim-sector|write-sector|make-bad|please-destroy|yes-i-know)|nvme (?:format|sanitize|write|delete-ns|detach-ns|reset|fw-)\S*|blkdiscard|sg_\w+|sedutil-cli .*--(?:revert|PSID)|nwipe|dban|scrub|sfill|sdmem|sswap|bleachbit (?:.* )?(?:-c|--clean|--shred|-s|--overwrite))",
+         "erases a device for good", _H, _GONE, ("hdparm --user-master u --security-erase p /dev/sdb", "nvme format /dev/nvme1n1", "blkdiscard /dev/sdb"), ("hdparm -I /dev/sda", "nvme list", "hdparm -t /dev/sda")),
+    Rule("disks.badblocks", "badblocks", r" -[wn]\b", "writes test patterns over a device", _H, _GONE, ("badblocks -wsv /dev/sdb",), ("badblocks -sv /dev/sdb",)),
+    Rule("disks.repair", "fsck e2fsck xfs_repair tune2fs resize2fs ntfsfix debugfs xfs_db reiserfsck btrfsck dosfsck fsck.ext4 fsck.xfs testdisk photorec extundelete e2label xfs_admin xfs_growfs", r"^(?:fsck\S*|e2fsck|dosfsck|btrfsck|reiserfsck) (?:.* )?-\w*(?:y|a|p|f)|^xfs_repair (?!.*-n)|^tune2fs (?!-l)|^resize2fs .*-M|^ntfsfix|^debugfs .*-w|^xfs_db .*-x", "changes file system structures in place", _M, "A file system that is in use can be damaged.",
+         ("fsck -y /dev/sdb1", "xfs_repair -L /dev/sdb1", "debugfs -w /dev/sdb1"), ("fsck -n /dev/sdb1", "tune2fs -l /dev/sda1", "xfs_repair -n /dev/sdb1")),
+    Rule("disks.dm", "dmsetup losetup", r"^(?:dmsetup (?:remove|remove_all|wipe_table|suspend)|losetup --detach-all)", "takes device mappings away", _M, "Volumes in use disappear.", ("dmsetup remove_all", "losetup -D"), ("dmsetup ls", "losetup -a")),
+    Rule("disks.dd-read", "dd gdd", r" -- |if=/dev/(?:sd|nvme|hd|vd|mmcblk|disk|mapper)", "reads a whole disk into a file", _M, "Everything on it, secrets too, is copied.",
+         ("dd if=/dev/sda of=/tmp/disk.img",), ("dd if=/dev/zero of=x count=1", "dd if=/dev/urandom bs=16 count=1", "dd if=/dev/sda of=mbr bs=512 count=1"),
+         when=lambda call: any(w.startswith("if=/dev/") and classify(w[3:]) is Kind.DEVICE for w in call.argv) and not any(w.startswith("count=") for w in call.argv)),
+    Rule("disks.diskutil", "diskutil asr hdiutil tmutil", r"(?i)^(?:diskutil (?:erase\w*|secureErase|partitionDisk|reformat|zeroDisk|randomDisk|apfs delete\w*|ap delete\w*|unmountDisk force|resizeVolume|mergePartitions|splitPartition|cs delete)|asr (?:.* )?--?erase|tmutil (?:delete\w*|disable|thinlocalsnapshots|disablelocal|restore|removedestination))",
+         "erases disks or backups", _H, _GONE, ("diskutil eraseDisk JHFS+ X disk2", "tmutil deletelocalsnapshots /"), ("diskutil list", "tmutil listbackups", "hdiutil info")),
+    Rule("disks.boot", "efibootmgr grub-install update-grub grub2-install bootctl grub-mkconfig grub2-mkconfig flashrom fwupdmgr rpi-eeprom-update mokutil nvram bless ipmitool bcdedit", r"^(?:efibootmgr .*(?:-B|--delete-bootnum|-O|--delete-bootorder|-o)|grub2?-install|flashrom .*(?:-w|-E|--write|--erase)|bootctl (?:install|remove|set-default)|mokutil .*--(?:disable|reset|import|delete)|nvram (?:-c|-d|.*=)|ipmitool .*(?:power (?:off|cycle|reset)|user|raw)|bcdedit .*/(?:set|delete))",
+         "changes how the machine boots", _H, "The machine may not start again.", ("efibootmgr -b 0001 -B", "grub-install /dev/sda", "flashrom -w x.bin"), ("efibootmgr", "efibootmgr -v", "ipmitool sensor")),
+    Rule("disks.snapshots", "vssadmin snapper timeshift wbadmin", r"^(?:vssadmin delete|snapper (?:\S+ )*?(?:delete|rollback|undochange)|timeshift .*--(?:delete|delete-all|restore)|wbadmin delete)", "deletes snapshots or goes back to one", _H, "What was saved, or newer than the snapshot, is lost.", ("snapper delete 1-100", "timeshift --delete-all"), ("snapper list", "timeshift --list")),
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""git and other version control: losing work and rewriting shared history."""
+
+from shellward.approval.rule import Rule
+from shellward.core.gate import Severity
+
+_H, _M = Severity.HIGH, Severity.MEDIUM
+_WORK = "Changes that were not committed are lost."
+_SHARED = "Commits that others have, or rely on, disappear from the remote."
+_UNREACHABLE = "Commits that nothing else names become unreachable and are collected."
+
+RULES: tuple[Rule, ...] = (
+    Rule("git.reset-hard", "git", r"^git reset (?:.* )?--(?:hard|merge|keep)\b", "throws away changes in the working tree", _H, _WORK,
+         ("git reset --hard", "git -C d reset --ha origin/main", "git reset --merge", "git -- reset --hard", "git -c a=b reset HEAD~3 --hard"), ("git reset --soft HEAD~1", "git reset HEAD f", "git rev-parse --hard", "git reset")),
+    Rule("git.clean", "git", r"^git clean (?:.* )?(?:--force|-f|-x|-X|-d)\b", "deletes untracked files", _H, "Untracked files are not in git and do not come back.", ("git clean -fd", "git clean -xfd", "git clean -f -x"), ("git clean -n", "git clean -fdn", "git clean --dry-run"), unless=r" --(?:dry-run|interactive)\b"),
+    Rule("git.push-force", "git", r"^git push (?:.* )?--(?:force(?:-with-lease)?|mirror|prune)\b|^git push .*-- (?:\S+ )?(?:\S+ )*\+\S", "rewrites a branch on the remote", _H, _SHARED,
+         ("git push --force", "git push origin main -f", "git push origin +main", "git push --mirror", "git push --force=true", "git push --force-with-lease origin x"), ("git push origin main", "git push -u origin x", "git push -n --force")),
+    Rule("git.push-delete", "git", r"^git push (?:.* )?--delete\b|^git push .*-- \S+ (?:\S+ )*:\S", "deletes a branch or tag on the remote", _H, _SHARED, ("git push origin --delete x", "git push origin :main", "git push -d origin v1"), ("git push origin a:b", "git push git@h:o/r.git main")),
+    Rule("git.branch-delete", "git", r"^git branch (?:.* )?-D\b|^git branch (?=.*--delete\b).*--force\b|^git branch (?:.* )?-(?:M|C)\b|^git branch (?:.* )?--force -- \S+ \S+", "deletes or overwrites a branch, merged or not", _M, _UNREACHABLE,
+         ("git branch -D x", "git branch --delete --force x", "git branch -df x", "git branch -f main HEAD~3"), ("git branch -d x", "git branch -m a b", "git branch --list")),
+    Rule("git.checkout-force", "git", r"^git (?:checkout|switch) (?:.* )?--(?:force|discard-changes)\b", "changes branch and throws away changes", _H, _WORK, ("git checkout -f main", "git switch -f main", "git switch --discard-changes x"), ("git checkout main", "git checkout -b x", "git switch -cf")),
+    Rule("git.checkout-files", "git", r"^git checkout .*--(?: |$)", "overwrites files with committed ones", _M, _WORK, ("git checkout -- f", "git checkout .", "git checkout HEAD -- a.txt", "git checkout HEAD~1 src/a.py", "git checkout --pathspec-from-file=x"),
+         ("git checkout main", "git checkout -b x", "git checkout --recurse-submodules=checkout main", "git checkout -t origin/x", "git checkout -p"), when=lambda call: _overwrites(call.argv, call.args.operands, call.args.has("-b", "-B", "--orphan", "--patch", "-l", "--detach", "--track", "--force"), call.args.has("--pathspec-from-file"))),
+    Rule("git.checkout-reset", "git", r"^git (?:checkout (?:.* )?-B=|switch (?:.* )?--force-create=)", "moves an existing branch", _M, _UNREACHABLE, ("git checkout -B main origin/x", "git switch -C main"), ("git checkout -b x",)),
+    Rule("git.restore", "git", r"^git restore ", "overwrites files with committed ones", _M, _WORK, ("git restore f", "git restore --worktree --staged .", "git restore -s HEAD~1 f"), ("git restore --staged f", "git restore -S ."), unless=r"^git restore (?=.*--staged)(?!.*--worktree)|--patch"),
+    Rule("git.stash-drop", "git", r"^git stash (?:drop|clear)\b", "deletes stashed changes", _M, _WORK, ("git stash drop", "git stash clear"), ("git stash", "git stash pop", "git stash show -p", "git stash list")),
+    Rule("git.reflog", "git", r"^git reflog (?:delete|expire (?:.* )?--(?:expire|expire-unreachable|all|stale-fix)|drop)", "deletes the log of where branches were", _H, _UNREACHABLE, ("git reflog expire --expire=now --all", "git reflog delete HEAD@{1}"), ("git reflog", "git reflog show")),
+    Rule("git.gc", "git", r"^git (?:gc (?:.* )?--(?:prune(?:=(?!never)|\b)|aggressive)|prune(?: --expire=\S*)?(?: --progress)?(?: --verbose)? --|repack (?:.* )?-\w*[ad])", "collects unreachable commits at once", _M, "What a reflog or fsck could bring back is gone.", ("git gc --prune=now", "git gc --prune=now --aggressive", "git prune"), ("git gc", "git prune -n", "git gc --auto"), unless="prune=never"),
+    Rule("git.rewrite", "git git-filter-repo bfg git-filter-branch java", r"^git (?:filter-branch|filter-repo|replay|fast-import .*--force|replace --delete)|^git-filter-\w+|^bfg\b|^java .*bfg", "rewrites all history", _H, _SHARED, ("git filter-branch --tree-filter 'ls' HEAD", "git filter-repo --path x", "bfg --delete-files x"), ("git log", "git filter-repo --help")),
+    Rule("git.update-ref", "git", r"^git (?:update-ref (?:.* )?(?:-d|--delete|--stdin)\b|symbolic-ref (?:.* )?--delete)", "deletes a reference", _H, _UNREACHABLE, ("git update-ref -d HEAD", "git update-ref --delete refs/heads/x"), ("git update-ref refs/x HEAD", "git symbolic-ref HEAD")),
+    Rule("git.remote-remove", "git", r"^git remote (?:.* )?(?:-- )?(?:remove|rm|set-url|prune)\b", "changes or removes a remote", Severity.LOW, "Later pushes and pulls go elsewhere.", ("git remote remove origin",), ("git remote -v", "git remote add o u")),
+    Rule("git.worktree-remove", "git", r"^git worktree remove (?:.* )?--force|^git submodule deinit (?:.* )?--(?:force|all)", "removes a working tree with its changes", _M, _WORK, ("git worktree remove -f ../x", "git submodule deinit -f --all"), ("git worktree list", "git worktree remove x")),
+    Rule("git.rm", "git", r"^git rm (?:.* )?(?:-r\b.*--force|--force\b.*-r\b)(?!.*--cached)", "deletes tracked files with their changes", _M, _WORK, ("git rm -rf src",), ("git rm --cached f", "git rm f", "git rm -rfn src"), unless="--cached|--dry-run"),
+    Rule("git.tag-delete", "git", r"^git tag (?:.* )?--(?:delete|force)\b", "deletes or moves a tag", _M, "Releases that others know by that tag change.", ("git tag -d v1", "git tag -f v1"), ("git tag v1", "git tag -l 'v*-force'", "git tag -a v1 -m x")),
+    Rule("git.hooks-path", "git", r"^git config (?:.* )?-- (?:set )?(?:core\.hookspath|core\.hooksPath|core\.fsmonitor|core\.sshcommand|core\.sshCommand|core\.gitproxy|filter\.\S+\.(?:clean|smudge)|url\.\S+\.insteadof|url\.\S+\.insteadOf|http\.sslverify|http\.sslVerify|credential\.helper|protocol\.\S+\.allow|include\.path) \S", "sets a program that git runs, or where it sends", _M, "Code runs at each git command, or data goes elsewhere.",
+         ("git config --global core.hooksPath ~/h", "git config credential.helper '!x'"), ("git config user.name x", "git config --get core.hooksPath", "git config -l", "git config --global credential.helper cache"), unless=r"--(?:get|list|unset)|credential\.helper (?:cache|store|osxkeychain|manager|libsecret|wincred|gnome-keyring|manager-core|\"\")|(?:sslVerify|sslverify) true"),
+    Rule("git.notes-lfs", "git", r"^git (?:lfs (?:prune|migrate)|notes (?:.* )?(?:remove|prune)|svn -- dcommit|p4 -- submit|annex -- (?:drop|unused|dropunused))\b", "removes stored objects or notes", _M, _UNREACHABLE, ("git lfs migrate import --everything", "git lfs prune"), ("git lfs ls-files", "git lfs prune --dry-run")),
+    Rule("git.hg-svn", "hg svn jj p4 cvs bzr fossil sl", r"^(?:hg (?:.* )?(?:strip|purge|revert|update (?:.*-C|.*--clean)|push .*(?:-f|--force)|rollback|histedit)|svn (?:.* )?(?:revert .*-R|delete|rm|cleanup .*--remove)|jj (?:abandon|op (?:undo|restore|abandon)|git push .*--(?:delete|deleted)|bookmark delete)|p4 (?:obliterate|revert|client -d|depot -d)|fossil (?:purge|revert)|sl (?:hide|clean|purge|revert))\b", "throws away changes or history", _M, _WORK,
+         ("hg strip tip", "hg update -C", "svn revert -R .", "jj abandon"), ("hg status", "svn log", "jj log")),
+)  # fmt: skip
+
+
+def _overwrites(argv: list[str], operands: list[str], other: bool, from_file: bool) -> bool:
+    """Tell whether a checkout names files (after ``--``, or by their look) rather than a branch."""
+    if from_file:
+        return True
+    after = argv[argv.index("checkout") + 1 :] if "checkout" in argv else []
+    if "--" in after:
+        return after[-1] != "--"
+    if other or not operands:
+        return False
+    if len(operands) > 1 and operands[0] not in {"on-demand", "direct", "inherit"}:
+        return True
+    return (
+        operands[-1] in {".", "*", "./", ":/", "'*'"} or operands[-1].startswith("./") or operands[-1].startswith(":(")
+    )

@@ -1,0 +1,28 @@
+"""Processes and load: killing many, fork bombs, filling memory and disks."""
+
+from shellward.approval import checks
+from shellward.approval.paths import Kind, classify
+from shellward.approval.rule import Rule
+from shellward.core.gate import Severity
+
+_H, _M, _L = Severity.HIGH, Severity.MEDIUM, Severity.LOW
+
+RULES: tuple[Rule, ...] = (
+    Rule("processes.fork-bomb", "@fork-bomb", "", "starts processes without end", Severity.CRITICAL, "The machine stops answering.", (":(){ :|:& };:", "f() { f & f; }; f", "perl -e 'fork while fork'"), ("f() { f; }; echo", "f(){ ls | wc; }; f"), never_allow=True),
+    Rule("processes.kill-all", "kill", "", "signals every process, or init", _H, "Everything of the user, or the machine, goes down.", ("kill -9 -1", "kill -1", "kill -s KILL -1", "kill -TERM 1"), ("kill -0 1", "kill -l", "kill -1 4242", "kill 123"), checks.kill_all),
+    Rule("processes.kill-listed", "kill", "", "kills whatever a listing names", _H, "Unrelated processes may be among them.", ("ps aux | awk '{print $2}' | xargs kill -9",), ("kill $!", "kill $(cat app.pid)", "kill 42"), checks.kill_listed),
+    Rule("processes.kill", "kill", "", "kills a process", _L, "Unsaved work of it is lost.", ("kill 42", "kill -9 $pid"), ("kill -0 42", "kill -l"), checks.kill_one),
+    Rule(
+        "processes.pkill-wide", "pkill killall skill slay snice", r" (?:--(?:euid|uid|user|group|terminal|older-than|younger-than|inverse|session|parent|pgroup|ns)(?:=|\b)|-u\b|-t\b)|-- (?:\.\*?|init|systemd|sshd|dockerd|containerd|kubelet|dbus-daemon|Xorg|gnome-shell|launchd|bash|sh|zsh|login|NetworkManager|postgres|mysqld|nginx|redis-server|mongod|cron|rsyslogd|udevd)?$",
+        "kills processes widely", _H, "Other people's work or the system's services stop.", ("killall -9 -u root", "pkill -KILL -u alice", "pkill -9 sshd", "killall -u bob"), ("pkill -f app.py", "killall -l", "pkill --help"), unless=r" --list\b",
+    ),
+    Rule("processes.kill9-name", "pkill killall", r" -(?:9|KILL|SIGKILL|k|K)\b| --signal=(?:9|KILL|SIGKILL)\b", "kills all processes of a name at once", _M, "They cannot save or clean up.", ("pkill -9 node", "killall -9 python"), ("pkill node",), unless=r" --list\b"),
+    Rule("processes.pkill", "pkill killall xkill fkill", "", "kills processes by name", _L, "Unrelated processes may have that name.", ("pkill -f app.py",), ("pkill --help", "killall -l", "pkill -0 x"), unless=r" --list\b| -l\b| -0\b"),
+    Rule("processes.fuser", "fuser", r"^fuser (?:.* )?-\w*k", "kills whatever uses a file or port", _M, "Unrelated processes may use it.", ("fuser -k 8080/tcp", "fuser -km /home"), ("fuser 8080/tcp",)),
+    Rule("processes.fill", "yes cat dd tee", "", "fills a disk", _H, "Other programs cannot write any more.", ("yes > /var/fill", "yes | tee /home/fill"), ("yes | head", "yes | apt-get install x", "yes > /dev/null"),
+         when=lambda call: (call.inv.stdin == "y\n" and bool(checks.outside(call))) if call.name == "tee" else call.name != "dd" and (call.name == "yes" or any(w in {"/dev/zero", "/dev/urandom"} for w in call.argv)) and any(classify(p) not in {Kind.SINK, Kind.SCRATCH, Kind.DEVICE} for p in call.inv.into)),
+    Rule("processes.stress", "stress stress-ng fio sysbench hashcat xmrig minerd cpuminer ethminer nbminer t-rex", r"^(?:xmrig|minerd|cpuminer|ethminer|nbminer|t-rex)|^stress(?:-ng)? .*(?:--vm|--hdd|-m |-d |--all)", "takes the machine's power", _M, "Everything else on it slows down or stops.", ("xmrig -o pool:3333", "stress-ng --all 0"), ("stress --version",)),
+    Rule("processes.limits", "ulimit prlimit swapoff oomctl", r"^swapoff (?:.* )?-a|^prlimit .*--(?:nproc|as|nofile)=\d+ ", "takes memory or limits away", _M, "Processes may be killed.", ("swapoff -a",), ("ulimit -n", "swapon --show")),
+    Rule("processes.ipcrm", "ipcrm", r" (?:-a|--all)\b", "removes shared memory in use", _M, "Databases that use it crash.", ("ipcrm -a",), ("ipcs",)),
+    Rule("processes.trace", "gcore", "", "reads a process's memory", _M, "Secrets in memory are written out.", ("gcore 123",), ("gcore --help",)),
+)  # fmt: skip

@@ -1,0 +1,117 @@
+"""Which SQL destroys: statements are separated, comments and texts taken out, then each is judged by its words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_NOISE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*(?=\n|$)|'(?:[^']|'')*'|\$\$.*?\$\$", re.DOTALL)
+_DROP = re.compile(
+    r"\s*DROP\s+(?:(?:TEMPORARY|FOREIGN|MATERIALIZED|UNIQUE|PUBLIC|GLOBAL)\s+)?(?:TABLE|DATABASE|SCHEMA|KEYSPACE|VIEW|INDEX|COLUMN|USER|ROLE|OWNED|TABLESPACE|SEQUENCE|TYPE|FUNCTION|PROCEDURE|TRIGGER|"
+    r"EXTENSION|SERVER|PUBLICATION|SUBSCRIPTION|POLICY|WAREHOUSE|STAGE|PIPE|STREAM|TASK|EVENT|LOGIN|CONSTRAINT|DATASET|COLLECTION|MEASUREMENT|BUCKET|SERIES|SHARD|SNAPSHOT|CATALOG|CLUSTER|DICTIONARY|ACCOUNT|SHARE|AGGREGATE|DOMAIN|RETENTION)\b",
+    re.IGNORECASE,
+)
+_TRUNCATE = re.compile(r"\s*TRUNCATE\s+(?:TABLE\s+)?(?:ONLY\s+)?[\w\"`\[.]", re.IGNORECASE)
+_DELETE = re.compile(r"(?:\s*|.*?\)\s*)\bDELETE\s+(?:FROM\b|\w+\s+FROM\b)", re.IGNORECASE | re.DOTALL)
+_UPDATE = re.compile(r"\s*UPDATE\s+(?:ONLY\s+)?[\w\"`\[\].]+(?:\s+(?:AS\s+)?\w+)?\s+SET\b", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b(.*)", re.IGNORECASE | re.DOTALL)
+_ALWAYS = re.compile(
+    r"\s*\(?\s*(?:(\d+)\s*=\s*\1|TRUE|1|''\s*=\s*''|NOT\s+FALSE|(\w+)\s*=\s*\2|id\s*(?:>|>=|!=|<>)\s*-?[01]|\w+\s+IS\s+NOT\s+NULL|\w+\s+LIKE\s+'')\s*\)?\s*(?:$|\bOR\b|--)",
+    re.IGNORECASE,
+)
+_OR_TRUE = re.compile(r"\bOR\s+\(?\s*(?:(\d+)\s*=\s*\1|TRUE|''\s*=\s*'')", re.IGNORECASE)
+_OTHER = (
+    (
+        "alter-drop",
+        re.compile(
+            r"\s*ALTER\s+(?:TABLE|DATABASE|USER|ROLE|SCHEMA)\b.*\b(?:DROP|RENAME\s+TO)\b",
+            re.IGNORECASE | re.DOTALL,
+        ),
+    ),
+    (
+        "grant",
+        re.compile(
+            r"\s*GRANT\s+ALL\b|\s*(?:ALTER|CREATE)\s+(?:USER|ROLE)\b.*\b(?:SUPERUSER|CREATEROLE|BYPASSRLS)\b|\s*GRANT\b.*\bWITH\s+GRANT\s+OPTION|\s*REVOKE\s+ALL\b",
+            re.IGNORECASE | re.DOTALL,
+        ),
+    ),
+    (
+        "execute",
+        re.compile(
+            r"\bxp_cmdshell\b|\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUT|DUMP)FILE\b|\bsys_exec\b|\bLOAD_FILE\s*\(",
+            re.IGNORECASE | re.DOTALL,
+        ),
+    ),
+    (
+        "drop",
+        re.compile(
+            r"\s*(?:RESET\s+MASTER|PURGE\s+(?:BINARY|MASTER)\s+LOGS|PURGE\s+TABLE|SHUTDOWN|FLUSH(?:ALL|DB)|UNDROP|DETACH\s+(?:TABLE|DATABASE)|OPTIMIZE\s+TABLE\s+\S+\s+DEDUPLICATE|PRAGMA\s+writable_schema|DBCC|RESTORE\s+DATABASE|ALTER\s+SYSTEM|pg_terminate_backend)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "drop",
+        re.compile(
+            r"\bpg_terminate_backend\s*\(|\bpg_drop_replication_slot\b|\bdblink_exec\b|\blo_unlink\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+@lru_cache(maxsize=256)
+def judge(text: str) -> tuple[str, ...]:
+    """Name what is dangerous about SQL text.
+
+    Args:
+        text: one or more statements.
+
+    Returns:
+        Kinds without repetition: ``drop``, ``truncate``, ``delete-all``, ``update-all``, ``alter-drop``, ``grant``, ``execute``.
+    """
+    if len(text) > 200_000:
+        text = text[:200_000]
+    bare = _NOISE.sub(lambda m: "''" if m.group().startswith("'") else " ", text)
+    found: list[str] = []
+    for statement in bare.split(";")[:2000]:
+        kind = _statement(statement[:5000])
+        if kind and kind not in found:
+            found.append(kind)
+    return tuple(found)
+
+
+def _statement(text: str) -> str:  # noqa: PLR0911
+    text = re.sub(
+        r"^\s*(?:BEGIN|START TRANSACTION|ANALYZE|EXPLAIN\s+ANALYZE|go)\s+(?=\w)",
+        "",
+        text,
+        flags=re.IGNORECASE,
+    ).lstrip("\ufeff( \t\n\r")
+    first = text[:10].upper()
+    if first.startswith(("EXPLAIN", "SELECT", "SHOW", "DESC", "INSERT", "SET ")) and not re.search(
+        r"xp_cmdshell|pg_terminate|pg_drop|dblink_exec|lo_unlink|OUTFILE|DUMPFILE|LOAD_FILE",
+        text,
+        re.IGNORECASE,
+    ):
+        return ""
+    if _DROP.match(text):
+        return "drop"
+    if _TRUNCATE.match(text):
+        return "truncate"
+    if (first.startswith(("DELETE", "WITH")) and _DELETE.match(text)) and _unbounded(text):
+        return "delete-all"
+    if _UPDATE.match(text) and _unbounded(text):
+        return "update-all"
+    for kind, pattern in _OTHER:
+        if pattern.search(text) if kind == "execute" else pattern.match(text):
+            return kind
+    return "drop" if _OTHER[4][1].search(text) else ""
+
+
+def _unbounded(text: str) -> bool:
+    """Tell whether a statement has no WHERE, or one that is always true."""
+    where = _WHERE.search(text)
+    if where is None:
+        return True
+    condition = where.group(1)
+    return bool(_ALWAYS.match(condition) or _OR_TRUE.search(condition))

@@ -1,0 +1,66 @@
+"""What the command line says about itself: messages on stderr, JSON on stdout, and the exit code of an error."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shellward.core.errors import ApprovalDenied, ConfigError
+
+OK: Final = 0
+NO: Final = 1
+"""The answer is no, or nothing was there to be done."""
+USAGE: Final = 2
+DENIED: Final = 20
+"""The gate refused a command; as ``shellward check`` has it."""
+TIMED_OUT: Final = 124
+"""As timeout(1) has it."""
+FAILED: Final = 125
+"""Shellward itself failed, not the command; as ``docker run`` has it."""
+BROKEN_PIPE: Final = 141
+"""What a program has that SIGPIPE ended."""
+
+
+def say(message: str) -> None:
+    """Print a message on stderr, mostly one line; nobody there to read it is no error."""
+    lines = [" ".join(line.split()) for line in message.splitlines()] or [""]
+    line = "".join(f"shellward: {line}\n" for line in lines)
+    with contextlib.suppress(OSError):
+        os.write(2, line.encode("utf-8", "backslashreplace"))
+
+
+def print_json(value: object) -> None:
+    """Print one JSON value on stdout, in UTF-8; text that no encoding can hold stays in JSON's own escapes.
+
+    Raises:
+        BrokenPipeError: nobody reads it.
+    """
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout and sys.stdout.isatty() else None)
+    view = memoryview(text.encode("utf-8", "backslashreplace") + b"\n")
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def describe(error: BaseException) -> tuple[str, str, int]:
+    """Say what an error means to the caller: one line, the name of its kind, the exit code."""
+    kind = type(error).__name__
+    if isinstance(error, ConfigError):
+        return str(error), kind, USAGE
+    if isinstance(error, ApprovalDenied):
+        return str(error), kind, DENIED
+    if isinstance(error, OSError) and error.strerror and type(error).__module__ == "builtins":
+        return ": ".join(str(part) for part in (error.strerror, error.filename) if part), kind, FAILED
+    return str(error) or kind, kind, FAILED
+
+
+def fail(error: BaseException, *, as_json: bool, more: Mapping[str, Any] | None = None) -> int:
+    """Report an error; returns the exit code."""
+    message, kind, code = describe(error)
+    if as_json:
+        print_json({"error": message, "kind": kind, **(more or {})})
+    else:
+        say(message)
+    return code

@@ -1,0 +1,143 @@
+"""Programs that run what a project or a configuration says: git and make."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.command.operands import has, operands
+from shellward.command.wordreader import STDIN_PATHS
+
+if TYPE_CHECKING:
+    from shellward.command.handling import Handler
+    from shellward.command.invocation import Invocation
+    from shellward.command.trace import Tracer
+
+
+def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
+    argv = inv.argv
+    aliases: dict[str, str] = {}
+    i = 1
+    while i < len(argv) and argv[i].startswith("-"):
+        if argv[i] in {"-c", "--config-env"} and i + 1 < len(argv):
+            key, _, value = argv[i + 1].partition("=")
+            _git_config(t, inv, key.lower(), value, aliases)
+        i += (
+            2
+            if argv[i] in {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
+            else 1
+        )
+    sub = argv[i] if i < len(argv) else ""
+    rest = argv[i + 1 :]
+    if sub in aliases:
+        text = aliases[sub]
+        t.run_text(
+            (text[1:] if text.startswith("!") else "git " + text) + " " + " ".join(rest),
+            inv.span,
+            via=(*inv.via, "git"),
+        )
+    for option in (
+        "--exec",
+        "-x",
+        "--tree-filter",
+        "--index-filter",
+        "--msg-filter",
+        "--env-filter",
+        "--commit-filter",
+        "--upload-pack",
+        "--receive-pack",
+        "--extcmd",
+        "-u",
+    ):
+        if (
+            option in rest[:-1]
+            and sub in {"rebase", "filter-branch", "clone", "fetch", "pull", "push", "difftool", "ls-remote"}
+            and not (option == "-u" and sub != "clone")
+        ):
+            t.run_text(rest[rest.index(option) + 1], inv.span, via=(*inv.via, "git"))
+    if sub == "bisect" and rest[:1] == ["run"]:
+        t.child(inv, rest[1:], i + 2)
+    elif sub == "submodule" and "foreach" in rest:
+        words = [w for w in rest[rest.index("foreach") + 1 :] if not w.startswith("--")]
+        t.run_text(" ".join(words), inv.span, via=(*inv.via, "git"))
+    elif sub == "config":
+        words = [w for w in rest if not w.startswith("-")]
+        if len(words) > 1:
+            _git_config(t, inv, words[0].lower(), words[1], {})
+    elif sub == "grep" and any(w.startswith(("-O", "--open-files-in-pager=")) and len(w) > 2 for w in rest):
+        t.run_text(
+            next(w.partition("=")[2] or w[2:] for w in rest if w.startswith(("-O", "--open-files-in-pager="))),
+            inv.span,
+        )
+    return None
+
+
+def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[str, str]) -> None:
+    """Settings of git that hold commands."""
+    if key.startswith("alias."):
+        aliases[key[6:]] = value
+        if value.startswith("!") and inv.argv[1:2] != ["-c"]:
+            t.run_text(value[1:], inv.span, via=(*inv.via, "git"))
+    elif (
+        key
+        in {
+            "core.pager",
+            "core.editor",
+            "core.sshcommand",
+            "core.fsmonitor",
+            "diff.external",
+            "sequence.editor",
+            "credential.helper",
+            "gpg.program",
+        }
+        and " " in value
+    ):
+        t.run_text(value.lstrip("!"), inv.span, via=(*inv.via, "git"))
+
+
+def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    argv = inv.argv
+    for at, word in enumerate(argv):
+        path = (
+            argv[at + 1]
+            if word in {"-f", "--file", "--makefile"} and at + 1 < len(argv)
+            else word[2:]
+            if word.startswith("-f") and len(word) > 2
+            else ""
+        )
+        content = (inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))) if path else None
+        if content:
+            _recipes(t, inv, content)
+        if word.startswith("--eval="):
+            _recipes(t, inv, word[7:])
+        if word == "--eval" and at + 1 < len(argv):
+            _recipes(t, inv, argv[at + 1])
+        if word.startswith(("SHELL=", "MAKE=")) and " " in word:
+            t.run_text(word.partition("=")[2], inv.span, via=(*inv.via, "make"))
+    if not any(w.startswith(("-f", "--file", "--eval")) for w in argv):
+        content = t.state.files.get(t.state.path("Makefile")) or t.state.files.get(t.state.path("makefile"))
+        if content and not has(argv, "n", "dry-run"):
+            wanted = operands(argv, "CIjlo")
+            _recipes(t, inv, content, wanted or None)
+    return None
+
+
+def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None = None) -> None:
+    """Run the recipes of a makefile's text: the wanted targets, or all when none is named."""
+    target = ""
+    for line in makefile.splitlines()[:400]:
+        rule = re.match(r"([^\s:=#][^:=#]*):(?!=)([^;]*);?(.*)", line)
+        recipe = line.lstrip("\t@-+ ") if line.startswith("\t") else ""
+        if rule:
+            target, recipe = rule.group(1).strip(), rule.group(3).strip()
+        for shell in re.findall(r"\$\(shell ([^)]*)\)", line):
+            t.run_text(shell, inv.span, via=(*inv.via, "make"))
+        if recipe and (wanted is None or target in wanted):
+            t.run_text(recipe.replace("$$", "$"), inv.span, via=(*inv.via, "make"), quiet=True)
+
+
+BUILDERS: dict[str, Handler] = {
+    **dict.fromkeys(["make", "gmake", "bmake"], _make),
+    "git": _git,
+}  # fmt: skip
+"""Handlers by program."""

@@ -1,0 +1,143 @@
+"""Builtins of the shell that change what later words mean: cd, export, read, eval, source, trap, ..."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.command.operands import has, operands
+from shellward.command.outputs import FILTERS
+from shellward.command.values import decimal, unknown
+from shellward.command.wordreader import STDIN_PATHS
+
+if TYPE_CHECKING:
+    from shellward.command.handling import Handler
+    from shellward.command.invocation import Invocation
+    from shellward.command.trace import Tracer
+
+
+def _cd(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    rest = [word for word in inv.argv[1:] if word == "-" or not re.fullmatch(r"-[LPe@]+|--", word)]
+    if inv.name == "popd":
+        t.state.chdir("-")
+    elif rest:
+        t.state.chdir(rest[0])
+    elif inv.name == "cd":
+        t.state.chdir("~")
+    return ""
+
+
+def _declare(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    flags = "".join(word[1:] for word in inv.argv[1:] if word.startswith("-"))
+    for word in inv.argv[1:]:
+        name, equals, value = word.partition("=")
+        if not equals or word.startswith("-"):
+            continue
+        if inv.name == "alias":
+            t.state.put(t.state.aliases, name, value)
+        elif "n" in flags and inv.name in {"declare", "typeset", "local"}:
+            t.state.put(t.state.refs, name, value)
+        else:
+            t.state.assign(name.rstrip("+"), value)
+            if name == "PROMPT_COMMAND":
+                t.run_text(value, inv.span)
+    return ""
+
+
+def _unset(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    functions = "-f" in inv.argv
+    for word in inv.argv[1:]:
+        if inv.name == "unalias":
+            t.state.drop(t.state.aliases, word)
+        elif not word.startswith("-"):
+            t.state.drop(t.state.vars, word)
+            if functions:
+                t.state.drop(t.state.functions, word)
+    return ""
+
+
+def _set(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    if "--" in inv.argv:
+        t.state.positional = inv.argv[inv.argv.index("--") + 1 :]
+    elif len(inv.argv) > 1 and not inv.argv[1].startswith(("-", "+")):
+        t.state.positional = inv.argv[1:]
+    return None
+
+
+def _shift(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    count = decimal(inv.argv[1]) if len(inv.argv) > 1 and inv.argv[1].isdecimal() else 1
+    t.state.positional = t.state.positional[count:]
+    return ""
+
+
+def _eval(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    text = " ".join(inv.argv[1:])
+    span = inv.spans[1] if inv.spans and len(inv.spans) == 2 else inv.span
+    return t.run_text(text.removeprefix("-- "), span, stdin=inv.stdin, want=want)
+
+
+def _source(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    rest = [word for word in inv.argv[1:] if word != "--"]
+    if not rest:
+        return ""
+    path = t.state.path(rest[0])
+    content = inv.stdin if path in STDIN_PATHS else t.state.files.get(path)
+    if content is not None:
+        return t.run_code("sh", content, inv, rest[1:], want=want)
+    return None
+
+
+def _trap(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    rest = [word for word in inv.argv[1:] if word not in {"--", "-l", "-p"}]
+    if len(rest) > 1 and rest[0] not in {"-", ""}:
+        t.deferred.append((rest[0], inv.spans[1] if inv.spans and len(inv.spans) > 1 else inv.span))
+    return ""
+
+
+def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    text = inv.stdin
+    rest = operands(inv.argv, "dinNpu" if inv.name in {"mapfile", "readarray"} else "dinNptu")
+    names = rest or ["REPLY"]
+    if inv.name in {"mapfile", "readarray"}:
+        t.state.assign(rest[0] if rest else "MAPFILE", (text or unknown("in")).splitlines()[:256])
+        return ""
+    if text is None:
+        for name in names:
+            t.state.assign(name, unknown("in", "read"))
+        return ""
+    line = text.split("\0" if "-d" in inv.argv else "\n", 1)[0]
+    if has(inv.argv, "a"):
+        t.state.assign(names[-1], line.split())
+        return ""
+    separators = t.state.get("IFS")
+    split = separators if isinstance(separators, str) and separators.strip() else None
+    pieces = line.split(split, len(names) - 1) if len(names) > 1 else [line.strip() if split is None else line]
+    for at, name in enumerate(names):
+        t.state.assign(name, pieces[at] if at < len(pieces) else "")
+    return ""
+
+
+def _printf(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    if inv.argv[1:2] == ["-v"] and len(inv.argv) > 3:
+        t.state.assign(inv.argv[2], FILTERS["printf"](["printf", *inv.argv[3:]], None, t.state))
+        return ""
+    return None
+
+
+def _hash(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    if inv.argv[1:2] == ["-p"] and len(inv.argv) > 3:
+        t.state.put(t.state.aliases, inv.argv[3], inv.argv[2])
+    return ""
+
+
+def _let(_t: Tracer, _inv: Invocation, _want: bool) -> str | None:
+    return ""
+
+
+BUILTINS: dict[str, Handler] = {
+    "cd": _cd, "pushd": _cd, "popd": _cd, "export": _declare, "declare": _declare, "typeset": _declare, "local": _declare,
+    "readonly": _declare, "alias": _declare, "unset": _unset, "unalias": _unset, "set": _set, "shift": _shift,
+    "eval": _eval, "source": _source, ".": _source, "trap": _trap, "read": _read, "mapfile": _read, "readarray": _read,
+    "printf": _printf, "hash": _hash, "let": _let,
+}  # fmt: skip
+"""Handlers by builtin."""

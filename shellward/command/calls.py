@@ -1,0 +1,143 @@
+"""Which calls of which language matter, by what they do. Data only; code.py gives it meaning.
+
+A name that begins with a dot may be called on anything (``subprocess.run``, ``sp.run``); one that does not stands as
+it is written, so that ``os.remove`` is a file and ``items.remove`` is not.
+
+Kinds: ``process`` runs a command, ``exec-list`` the exec family, ``spawn`` command and list, ``eval`` runs code, ``rm``
+(recursive by a named argument), ``rm-list``, ``rm-r``, ``rmdir``, ``write`` (by mode), ``put``, ``mv``, ``cp``, ``ln``,
+``chmod``, ``chown``, ``kill``, ``sql``, ``send``, ``method-rm``, ``method-write``.
+"""
+
+import re
+
+CALLS: dict[str, dict[str, str]] = {
+    "python": {
+        "process": ".system .popen .getoutput .getstatusoutput .run .call .check_call .check_output .Popen pty.spawn .spawn "
+        ".create_subprocess_shell .create_subprocess_exec",
+        "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp .spawnv .spawnl .spawnlp .spawnvp",
+        "eval": "exec eval compile runcode runsource",
+        "rm-r": ".rmtree .remove_tree .removedirs send2trash",
+        "rm": "os.remove os.unlink",
+        "rmdir": "os.rmdir",
+        "write": "open io.open",
+        "mv": "os.rename os.replace shutil.move",
+        "cp": ".copyfile .copytree shutil.copy shutil.copy2",
+        "ln": "os.symlink os.link",
+        "chmod": "os.chmod os.lchmod",
+        "chown": "os.chown shutil.chown",
+        "kill": "os.kill os.killpg",
+        "put": "os.truncate",
+        "sql": ".execute .executescript .executemany .raw",
+        "send": "requests.post requests.put requests.delete requests.patch requests.get httpx.post httpx.put httpx.delete "
+        "urlopen urllib.request.Request session.post session.delete .sendall",
+        "method-rm": ".unlink .rmdir",
+        "method-write": ".write_text .write_bytes",
+    },
+    "javascript": {
+        "process": ".exec .execSync",
+        "spawn": ".spawn .spawnSync .execFile .execFileSync fork Deno.run Deno.Command Bun.spawn Bun.spawnSync",
+        "eval": "eval Function .runInNewContext .runInThisContext .runInContext",
+        "rm": ".rm .rmSync rmdir .rmdirSync Deno.remove Deno.removeSync",
+        "rm-r": ".rimraf .rimrafSync rimraf.sync .removeSync .emptyDirSync del.sync emptyDir fs.remove fse.remove",
+        "rm-list": ".unlink .unlinkSync",
+        "put": ".writeFile .writeFileSync .appendFile .appendFileSync .createWriteStream .truncateSync truncate Deno.writeTextFile Deno.writeTextFileSync Bun.write",
+        "mv": ".renameSync rename",
+        "cp": ".copyFileSync .cpSync",
+        "chmod": ".chmodSync chmod",
+        "kill": "process.kill",
+        "sql": ".query .$executeRaw .$executeRawUnsafe",
+        "send": "axios.post axios.put axios.delete",
+    },
+    "ruby": {
+        "process": ".system exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
+        "eval": "eval .instance_eval .class_eval load",
+        "rm-r": ".rm_rf .rm_r .rmtree .remove_dir .remove_entry .remove_entry_secure FileUtils.rm_rf",
+        "rm-list": "FileUtils.rm FileUtils.rm_f File.delete File.unlink FileUtils.remove File.safe_unlink",
+        "rmdir": "Dir.rmdir Dir.delete Dir.unlink FileUtils.rmdir",
+        "write": "File.open File.new",
+        "put": "File.write File.binwrite IO.write File.truncate",
+        "mv": "FileUtils.mv File.rename FileUtils.move",
+        "cp": "FileUtils.cp FileUtils.cp_r FileUtils.install",
+        "chmod": "FileUtils.chmod FileUtils.chmod_R File.chmod",
+        "kill": "Process.kill",
+        "sql": ".execute .exec_query",
+    },
+    "perl": {
+        "process": ".system .exec open",
+        "eval": "eval do",
+        "rm-r": ".rmtree .remove_tree File::Path::rmtree File::Path::remove_tree pathrmdir",
+        "rm-list": ".unlink",
+        "rmdir": "rmdir",
+        "write": "sysopen",
+        "mv": "rename move",
+        "cp": "copy",
+        "chmod": "chmod",
+        "put": "truncate .spew write_file",
+        "ln": "symlink",
+        "sql": "do prepare",
+    },
+    "php": {
+        "process": ".system .exec shell_exec passthru .popen proc_open pcntl_exec",
+        "eval": "eval assert create_function include require include_once require_once",
+        "rm-list": ".unlink",
+        "rmdir": "rmdir",
+        "write": "fopen",
+        "put": "file_put_contents ftruncate",
+        "mv": "rename",
+        "cp": "copy",
+        "chmod": "chmod",
+        "sql": ".query exec_sql mysqli_query pg_query",
+    },
+    "lua": {
+        "process": "os.execute io.popen vim.fn.system uv.spawn",
+        "eval": "load loadstring dofile",
+        "rm-list": "os.remove",
+        "write": "io.open",
+        "mv": "os.rename",
+    },
+    "r": {
+        "process": ".system .system2 shell",
+        "eval": "eval source parse",
+        "rm": ".unlink",
+        "rm-list": "file.remove",
+        "rm-r": "dir_delete",
+        "put": "writeLines",
+        "mv": "file.rename",
+        "cp": "file.copy",
+    },
+    "tcl": {"process": ".spawn .exec .system"},
+    "java": {"process": ".exec ProcessBuilder .execute"},
+    "julia": {"process": ".run", "rm": ".rm", "mv": "mv", "eval": "eval include_string include"},
+    "elixir": {
+        "process": "System.cmd System.shell :os.cmd os.cmd",
+        "rm-r": "File.rm_rf! File.rm_rf rm_rf! .rm_rf",
+        "rm-list": "File.rm! File.rm",
+        "put": "File.write! File.write",
+        "eval": "Code.eval_string",
+    },
+    "lisp": {
+        "process": "shell-command call-process .system shell-command-to-string",
+        "rm-r": "delete-directory",
+        "rm-list": "delete-file",
+    },
+    "osascript": {},
+}
+
+FETCHES = re.compile(
+    r"https?\.get\(|require\(['\"]https?['\"]\)|\bfetch\(|urlopen\(|requests\.get|URI\.open|Net::HTTP|file_get_contents\(\s*['\"]https?:|"
+    r"LWP::|HTTP::Tiny|httpx\.get|open\(['\"]https?:|socket\.http|RCurl|readLines\(['\"]http|urllib|curl_init"
+)
+"""Programs that fetch something: what they evaluate may be what they fetched."""
+
+SHELL_QUOTES: dict[str, tuple[str, ...]] = {
+    "ruby": (r"(?<!\\)`([^`]*)`", r"%x[\(\[\{<|]([^)\]}>|]*)"),
+    "perl": (r"(?<!\\)`([^`]*)`", r"\bqx\s*[\(\[\{/|]([^)\]}/|]*)"),
+    "php": (r"(?<!\\)`([^`]*)`",),
+    "javascript": (r"\$`([^`]*)`",),
+    "julia": (r"run\(\s*`([^`]*)`",),
+    "tcl": (r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)", r"\bfile\s+(delete\s[^\n;\]]+)"),
+    "java": (r"""["']([^"']*)["']\s*\.execute\(""",),
+    "osascript": (r'do shell script\s+"((?:[^"\\]|\\.)*)"',),
+    "lisp": (r'\((?:shell-command|system|shell-command-to-string|async-shell-command)\s+"((?:[^"\\]|\\.)*)"',),
+}
+"""Quotes in which a language holds shell text."""

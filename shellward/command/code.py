@@ -1,0 +1,391 @@
+"""Reading programs given to interpreters: which calls run commands, delete, overwrite, fetch or send.
+
+A call becomes the shell command that does the same (``shutil.rmtree('/srv')`` becomes ``rm -r -- /srv``), so that one
+set of rules judges both. Which call is what is data (calls.py); what its arguments are is worked out in literals.py.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
+from shellward.command.literals import Literals
+from shellward.command.purecalls import Value, squeeze
+from shellward.command.values import decimal, known_part, labels, unknown
+
+MAX_CALLS = 300
+"""Calls looked at in one program; more than that is said to be too much to judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a program does: ``shell`` text, an ``argv``, or something that has no command (``@..`` argv)."""
+
+    kind: str
+    text: str = ""
+    argv: tuple[str, ...] = ()
+
+
+_CALL = re.compile(r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\()")
+_BARE_CALL = re.compile(
+    r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\(|\s+[\w\"'$%\[:@<-]|\s*[\"'\[])"
+)
+_METHOD = re.compile(r"(?<=[)\]])((?:\.|->))([\w$]+!?)(?=\s*\()")
+_WITH_PARENTHESES = frozenset(("python", "javascript", "php", "lua", "r", "java"))
+
+
+@lru_cache(maxsize=32)
+def _calls(language: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Split the call names of a language into those of any receiver and those that stand as written."""
+    anywhere: dict[str, str] = {}
+    exact: dict[str, str] = {}
+    for kind, text in CALLS.get(language, {}).items():
+        for name in text.split():
+            (anywhere if name.startswith(".") else exact)[name.lstrip(".")] = kind
+    return anywhere, exact
+
+
+def _kind(receiver: str, name: str, anywhere: dict[str, str], exact: dict[str, str]) -> str | None:
+    """Say what kind of call a name is, None when it does not matter."""
+    if not receiver:
+        return exact.get(name) or anywhere.get(name)
+    last = re.split(r"\.|::|->|\\\\", receiver.rstrip(".:->\\"))[-1]
+    for joint in (".", "::"):
+        found = exact.get(f"{last}{joint}{name}")
+        if found:
+            return found
+    return exact.get(receiver + name) or anywhere.get(name)
+
+
+def scan(language: str, code: str) -> list[Action]:
+    """List what a program would do to the world.
+
+    Args:
+        language: ``python``, ``javascript``, ``ruby``, ``perl``, ``php``, ``lua``, ``r``, ``awk``, ``tcl``, ...
+        code: the program.
+
+    Returns:
+        The actions in order of the text.
+    """
+    actions: list[Action] = []
+    if language == "awk":
+        return _awk(code)
+    code = _names(language, code)
+    if language not in CALLS:
+        return actions
+    anywhere, exact = _calls(language)
+    literals: Literals | None = None
+    fetches = bool(FETCHES.search(code))
+    count = 0
+    matches = list((_CALL if language in _WITH_PARENTHESES else _BARE_CALL).finditer(code))
+    matches += _METHOD.finditer(code)
+    for match in matches:
+        kind = _kind(match.group(1), match.group(2), anywhere, exact)
+        if kind is None:
+            continue
+        count += 1
+        if count > MAX_CALLS:
+            actions.append(Action("argv", argv=("@run", language, "too-much")))
+            break
+        if literals is None:
+            literals = Literals(code, language)
+        actions += _call(literals, match, kind, fetches=fetches)
+    _dynamic(language, code, actions)
+    for quote in SHELL_QUOTES.get(language, ()):
+        actions += [Action("shell", m.group(1)) for m in list(re.finditer(quote, code))[:MAX_CALLS]]
+    _whole(language, code, actions)
+    _in_loops(language, code, actions)
+    return actions
+
+
+_WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
+_REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
+
+
+def _in_loops(language: str, code: str, actions: list[Action]) -> None:
+    """Files that a loop over a directory removes: the directory is what is known of them."""
+    if language != "python" or not _REMOVES_EACH.search(code):
+        return
+    if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
+        return
+    for walker in list(_WALKERS.finditer(code))[:10]:
+        literals = Literals(code, language)
+        values, _ = literals.arguments(walker.end() - 1)
+        given = squeeze(values[0]) if values else ""
+        base, pattern = given, ""
+        if walker.group().startswith((".rglob", ".glob", ".iterdir")):
+            owner = re.search(r"(?:Path\(([^()]*)\)|\b(\w+))\Z", code[max(0, walker.start() - 200) : walker.start()])
+            if owner and owner.group(2) not in {"glob", "os"}:
+                known = Literals(code, language)
+                text = owner.group(1) if owner.group(1) is not None else None
+                held = known.constant(owner.group(2), 0) if text is None else Literals(text, language).expression(0)
+                base, pattern = squeeze(held or "") or ".", given
+            else:
+                base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
+        if known_part(base):
+            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
+
+
+def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: PLR0911
+    """Turn one call into actions."""
+    before = len(literals.decoded)
+    values, named = literals.arguments(match.end())
+    receiver, name = match.group(1), match.group(2)
+    if name == "exec" and literals.language == "javascript" and "child_process" not in literals.code:
+        return []  # a regular expression's method
+    if kind in {"method-rm", "method-write"}:
+        target = _receiver(literals, match.start())
+        return _files("rm" if kind == "method-rm" else "put", [target], named) if target else []
+    if kind == "eval":
+        return _eval(
+            literals,
+            values,
+            before,
+            fetches=fetches and bool(values) and not known_part(squeeze(values)).strip(),
+        )
+    if kind == "process":
+        return _process(literals.language, name, values, named)
+    if kind == "exec-list":
+        listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
+        return _argv((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
+    if kind == "spawn":
+        rest = [squeeze(v) for v in values[1]] if len(values) > 1 and isinstance(values[1], list) else []
+        return _argv((squeeze(values[0]), *rest)) if values else []
+    if kind == "sql":
+        return [Action("argv", argv=("@sql", literals.language, squeeze(values[0])))] if values else []
+    if kind == "send":
+        return _send(receiver + name, values, named)
+    return _files(kind, values, named)
+
+
+_MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
+
+
+def _names(language: str, code: str) -> str:
+    """Undo other names and roundabout calls, so that calls have the names people know.
+
+    ``import os as o``, ``from os import system as s``, ``f = os.system``, ``const {execSync: e} = require(..)``,
+    ``Kernel.send(:system, ..)``, ``array_map('unlink', ..)``.
+    """
+    if language == "python":
+        code = _python_names(code)
+    if language == "javascript":
+        for names in re.findall(r"\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(", code)[:5]:
+            for name, alias in re.findall(r"(\w+)\s*:\s*(\w+)", names)[:10]:
+                code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
+    if language == "ruby":
+        code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
+        code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
+    if language == "php":
+        code = re.sub(r"\b(?:array_map|array_walk|call_user_func(?:_array)?)\(\s*['\"](\w+)['\"]\s*,", r"\1(", code)
+    if language in {"python", "javascript"}:
+        known = "|".join(_MODULES)
+        source = rf"(?:{known}|require\([^()]*\))\.(\w+)"
+        pattern = rf"(?:^|[;\n{{(,]|\b(?:var|let|const)\s)\s*(\w+)\s*=\s*({source})\s*(?=[;,\n)]|\Z)"
+        for alias, whole, _ in re.findall(pattern, code)[:10]:
+            code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*\()", lambda _, whole=whole: whole, code)  # type: ignore[misc]
+    return code
+
+
+def _python_names(code: str) -> str:
+    """Undo what Python's imports and ``__import__`` rename."""
+    if "__import__" in code or "import_module" in code:
+        code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
+    known = "|".join(_MODULES)
+    for module, alias in re.findall(rf"\bimport\s+({known})\s+as\s+(\w+)", code)[:5]:
+        code = re.sub(r"\b" + alias + r"\.", module + ".", code)
+    for module, names in re.findall(rf"\bfrom\s+({known})\s+import\s+\(?([\w, ]+)", code)[:5]:
+        for name, alias in re.findall(r"(\w+)(?:\s+as\s+(\w+))?", names)[:20]:
+            if name[:1].islower():
+                code = re.sub(rf"(?<![\w.]){alias or name}\(", f"{module}.{name}(", code)
+    return code
+
+
+def _argv(argv: tuple[str, ...]) -> list[Action]:
+    return [Action("argv", argv=argv)] if argv and known_part(argv[0]) else []
+
+
+def _process(language: str, name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
+    """A call that runs a command: a list of words, or text for the shell."""
+    if not values:
+        values = [named["args"]] if "args" in named else []
+    if not values:
+        return []
+    first = values[0]
+    if isinstance(first, list):
+        return _argv(tuple(squeeze(item) for item in first))
+    if len(values) > 1 and language in {"perl", "ruby", "tcl", "r", "elixir"}:
+        rest = [squeeze(item) for item in (values[1] if isinstance(values[1], list) else values[1:])]
+        return _argv((squeeze(first), *rest))
+    if name == "open":
+        text = squeeze(values[-1] if len(values) > 2 else values[1] if len(values) > 1 else first)
+        return [Action("shell", text.strip("| "))] if text.strip().startswith("|") or text.strip().endswith("|") else []
+    return [Action("shell", first)] if known_part(first).strip() else []
+
+
+def _eval(literals: Literals, values: list[Value], before: int, *, fetches: bool) -> list[Action]:
+    """Code that is evaluated: what was decoded is a finding and is read too; what was fetched is a finding."""
+    text = squeeze(values[0]) if values else ""
+    actions: list[Action] = []
+    if len(literals.decoded) > before or any(label.startswith(("decoded", "encoded")) for label in labels(text)):
+        actions.append(Action("argv", argv=("@run", literals.language, "decoded")))
+    if fetches or any(label.startswith("net") for label in labels(text)):
+        actions.append(Action("argv", argv=("@run", literals.language, "net:fetch")))
+    if known_part(text).strip() and len(text) < len(literals.code):
+        actions += scan(literals.language, known_part(text))
+    return actions
+
+
+def _send(name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
+    """A request to another host, with what it carries."""
+    method = name.rpartition(".")[2].upper()
+    everything = squeeze([*values, *named.values()])
+    actions: list[Action] = []
+    if method == "DELETE" and values:
+        actions.append(Action("argv", argv=("@http", "DELETE", squeeze(values[0]))))
+    carried = [label for label in labels(everything) if label.partition(":")[0] in {"file", "var", "out"}]
+    if carried:
+        actions.append(Action("argv", argv=("@send", name, *carried)))
+    return actions
+
+
+def _files(kind: str, values: list[Value], named: dict[str, Value]) -> list[Action]:  # noqa: C901, PLR0911, PLR0912
+    """A call on files, as the command that does the same."""
+    texts: list[str] = []
+    for value in values:
+        texts += [squeeze(item) for item in value] if isinstance(value, list) else [value]
+    if not texts or not known_part(texts[0]):
+        return []
+    target = texts[0]
+    flags = {key.lower(): squeeze(value).lower() for key, value in named.items()}
+    if kind == "rm":
+        recursive = any(
+            flags.get(key) in {"true", "t", "1"} or (key in flags and "code" in flags[key])
+            for key in ("recursive", "recurse", "force")
+        )
+        return _argv(("rm", *(["-r"] if recursive else []), "--", target))
+    if kind == "rm-list":
+        return _argv(("rm", "--", *[t for t in texts if known_part(t)]))
+    if kind == "rm-r":
+        return _argv(("rm", "-r", "--", target))
+    if kind == "rmdir":
+        return _argv(("rmdir", "--", target))
+    if kind == "write":
+        mode = squeeze(named.get("mode", texts[1] if len(texts) > 1 else "r"))
+        if mode.startswith((">", "+<", "|")):
+            target, mode = (texts[2], "w") if len(texts) > 2 else (mode.lstrip(">+<| "), "w")
+        elif target.startswith(">"):
+            target, mode = target.lstrip("> "), "w"
+        if not re.match(r"[rbt]*[wax+]", mode) or not known_part(target):
+            return []
+        return _argv((">>" if "a" in mode else ">", target))
+    if kind == "put":
+        return _argv((">", target))
+    if kind in {"mv", "cp", "ln"} and len(texts) > 1:
+        return _argv((kind, *(["-s"] if kind == "ln" else []), "--", target, texts[1]))
+    if kind == "chmod" and len(texts) > 1:
+        mode = texts[1] if not texts[1].isdecimal() else _octal(texts[1])
+        return _argv(
+            ("chmod", _octal(target), "--", *texts[1:]) if target.isdecimal() else ("chmod", mode, "--", target)
+        )
+    if kind == "kill" and len(texts) > 1:
+        return _argv(("kill", "-" + (texts[1] if known_part(texts[1]) else "9"), target))
+    if kind == "chown":
+        return _argv(("chown", texts[1] if len(texts) > 1 else "x", "--", target))
+    return []
+
+
+def _octal(text: str) -> str:
+    """A mode as people write it: 0o777 and 0777 are read as 777, plain 511 is decimal."""
+    mode = decimal(text) if text.isdecimal() else 0
+    return text if all(c in "01234567" for c in text) and len(text) in {3, 4} else format(mode, "o")
+
+
+def _receiver(literals: Literals, at: int) -> str:
+    """Evaluate what stands before a method call: ``Path('/srv/x')`` in ``Path('/srv/x').unlink()``."""
+    window = literals.code[max(0, at - 200) : at + 200]
+    match = re.search(
+        r"(?:Path|PosixPath|Pathname\.new|File)\(([^()]*)\)\s*(?:/\s*(['\"][^'\"]*['\"])\s*\)?)?\.\w+[^()]*\($",
+        window[: 200 + 60].split("\n")[-1][:260],
+    )
+    whole = re.search(
+        r"(?:Path|PosixPath|Pathname\.new)\(\s*(['\"])(.*?)\1\s*\)(?:\.expanduser\(\))?\.(?:unlink|rmdir|write_text|write_bytes|delete|rmtree)\b",
+        window,
+    )
+    if whole:
+        return whole.group(2)
+    return squeeze(Literals(match.group(1), literals.language).expression(0)) if match else ""
+
+
+def _dynamic(language: str, code: str, actions: list[Action]) -> None:
+    """``getattr(os, 'sys' + 'tem')('..')`` and its like: the name is worked out, then the call is read."""
+    if language == "python" and "getattr" in code:
+        for match in list(re.finditer(r"getattr\(", code))[:20]:
+            literals = Literals(code, language)
+            values, _ = literals.arguments(match.end() - 1)
+            if len(values) > 1 and code.startswith("(", literals.i):
+                inner = code[literals.i : literals.i + 2000]
+                actions += scan(language, f"os.{squeeze(values[1])}{inner}")
+    if language == "php":
+        for match in list(re.finditer(r"\$(\w+)\s*(?=\()", code))[:20]:
+            name = squeeze(Literals(code, language).constant(match.group(1), 0) or "")
+            if name.isidentifier():
+                actions += scan(language, name + code[match.end() : match.end() + 2000])
+    _other_syntax(language, code, actions)
+    if language == "javascript":
+        for match in list(re.finditer(r"\[\s*(['\"][\w'\"+\s]+['\"])\s*\]\s*\(", code))[:20]:
+            name = squeeze(Literals(match.group(1), language).expression(0))
+            actions += scan(language, f"child_process.{name}({code[match.end() : match.end() + 2000]}")
+
+
+def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
+    """Calls that are not written with parentheses behind the name."""
+    if language == "lisp":
+        for name, path in re.findall(r'\((delete-directory|delete-file)\s+"([^"]*)"', code)[:20]:
+            actions.append(Action("argv", argv=("rm", *(["-r"] if name.endswith("y") else []), "--", path)))
+    if language == "tcl":
+        removed = re.findall(r"\bfile\s+delete\s+([^\n;\]]+)", code)[:20]
+        actions += [Action("shell", "rm -r " + words.replace("-force", "")) for words in removed]
+
+
+def _whole(language: str, code: str, actions: list[Action]) -> None:
+    """What shows only in the program as a whole: reverse shells, fork bombs."""
+    if re.search(
+        r"socket|Socket|net\.connect|net\.Socket|fsockopen|createConnection|/inet/tcp|Deno\.connect", code
+    ) and re.search(
+        r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh",
+        code,
+    ):
+        actions.append(Action("argv", argv=("@reverse-shell", language)))
+    if re.search(
+        r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
+        code,
+    ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
+        actions.append(Action("argv", argv=("@fork-bomb", language)))
+
+
+def _awk(code: str) -> list[Action]:
+    """What an awk program runs and writes."""
+    actions: list[Action] = []
+    text = r'"((?:[^"\\]|\\.)*)"'
+    joined = re.sub(r'"[ \t]+"', "", code)
+    for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
+        joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, value=value: f"system({value})", joined)  # type: ignore[misc]
+        joined = re.sub(rf"\b{name}\s*(?=\|)", lambda _, value=value: value, joined)  # type: ignore[misc]
+    found: list[re.Match[str]] = []
+    found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
+    found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)
+    found += re.finditer(text + r"\s*\|&?\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b", joined)
+    found += re.finditer(text + r"\s*\|&?\s*getline", joined)
+    actions += [Action("shell", _unquote(match.group(1))) for match in found[:MAX_CALLS]]
+    written = list(re.finditer(r"\bprint[^;{}\n]*?(>>?)\s*" + text, joined))[:MAX_CALLS]
+    actions += [Action("argv", argv=(match.group(1), _unquote(match.group(2)))) for match in written]
+    if "/inet/tcp" in code:
+        actions.append(Action("argv", argv=("@reverse-shell", "awk")))
+    return actions
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m.group(1), m.group(1)), text)

@@ -1,0 +1,223 @@
+"""Containers, clusters and terminals in which a command runs elsewhere: docker, kubectl, tmux, screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shellward.command.operands import operands
+from shellward.command.unwrap import wrapped
+from shellward.command.wrappers import Wrap, find_inner
+
+if TYPE_CHECKING:
+    from shellward.command.handling import Handler
+    from shellward.command.invocation import Invocation
+    from shellward.command.trace import Tracer
+
+
+_DOCKER_GLOBAL = frozenset(
+    ("-H", "-c", "-l", "--host", "--context", "--config", "--log-level", "--tlscacert", "--tlscert", "--tlskey", "--connection",
+     "--url", "--identity", "--namespace", "-n", "-a", "--address", "-f", "--file", "-p", "--project-name", "--profile",
+     "--env-file", "--project-directory", "--ansi", "--progress", "--parallel")
+)  # fmt: skip
+
+
+_EXEC = Wrap("euw", frozenset(("env", "env-file", "user", "workdir", "detach-keys", "index")), skip=1)
+
+
+_RUN = Wrap(
+    "aceEhlmpuvw",
+    frozenset(
+        [
+            "add-host",
+            "annotation",
+            "attach",
+            "blkio-weight",
+            "cap-add",
+            "cap-drop",
+            "cgroup-parent",
+            "cgroupns",
+            "cidfile",
+            "cpu-period",
+            "cpu-quota",
+            "cpus",
+            "cpu-shares",
+            "cpuset-cpus",
+            "device",
+            "device-cgroup-rule",
+            "dns",
+            "dns-search",
+            "domainname",
+            "entrypoint",
+            "env",
+            "env-file",
+            "expose",
+            "gpus",
+            "group-add",
+            "health-cmd",
+            "health-interval",
+            "hostname",
+            "init-path",
+            "ip",
+            "ip6",
+            "ipc",
+            "isolation",
+            "kernel-memory",
+            "label",
+            "label-file",
+            "link",
+            "log-driver",
+            "log-opt",
+            "mac-address",
+            "memory",
+            "memory-reservation",
+            "memory-swap",
+            "mount",
+            "name",
+            "net",
+            "network",
+            "network-alias",
+            "oom-score-adj",
+            "pid",
+            "pids-limit",
+            "platform",
+            "publish",
+            "pull",
+            "restart",
+            "runtime",
+            "security-opt",
+            "shm-size",
+            "stop-signal",
+            "stop-timeout",
+            "storage-opt",
+            "sysctl",
+            "tmpfs",
+            "ulimit",
+            "user",
+            "userns",
+            "uts",
+            "volume",
+            "volume-driver",
+            "volumes-from",
+            "workdir",
+        ]
+    ),
+    skip=1,
+)
+
+
+def _sub(argv: list[str], valued: frozenset[str]) -> int:
+    """Find the first subcommand behind global options."""
+    i = 1
+    while i < len(argv):
+        word = argv[i]
+        if not word.startswith("-"):
+            return i
+        i += 2 if word in valued else 1
+    return len(argv)
+
+
+def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    argv = inv.argv
+    at = _sub(argv, _DOCKER_GLOBAL)
+    if at < len(argv) and argv[at] in {"container", "compose"} and inv.name not in {"docker-compose", "podman-compose"}:
+        at += _sub(argv[at:], _DOCKER_GLOBAL)
+    if at >= len(argv):
+        return None
+    if argv[at] == "exec":
+        return wrapped(t, inv, argv[at:], _EXEC, want=want)
+    if argv[at] in {"run", "create"}:
+        entry = next(
+            (
+                argv[i + 1] if w == "--entrypoint" else w[13:]
+                for i, w in enumerate(argv[:-1])
+                if w.startswith("--entrypoint")
+            ),
+            "",
+        )
+        inner = argv[at:]
+        if entry:
+            from shellward.command.wrappers import find_inner
+
+            start = find_inner(inner, _RUN).start
+            return t.child(inv, [entry, *inner[start:]], 0, stdin=inv.stdin, want=want)
+        return wrapped(t, inv, inner, _RUN, want=want)
+    return None
+
+
+def _kubectl(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    argv = inv.argv
+    words = {"exec", "run", "debug", "rsh", "attach"}
+    if not words & set(argv):
+        return None
+    if "--" in argv:
+        at = argv.index("--") + 1
+        return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
+    if "exec" in argv or "rsh" in argv:
+        at = argv.index("exec") if "exec" in argv else argv.index("rsh")
+        wrap = Wrap(
+            "cnfl",
+            frozenset(("container", "namespace", "filename", "context", "kubeconfig", "shell")),
+            skip=1,
+        )
+        return wrapped(t, inv, argv[at:], wrap, want=want)
+    return None
+
+
+def _tmux(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    argv = inv.argv
+    keys = [i for i, w in enumerate(argv) if w in {"send-keys", "send", "send-key"}]
+    if keys:
+        words = operands(argv[keys[0] :], "tN")
+        text = "".join("\n" if w in {"Enter", "C-m", "KPEnter", "C-j"} else " " if w == "Space" else w for w in words)
+        t.run_text(text, inv.span, via=(*inv.via, inv.name))
+        return None
+    for i, word in enumerate(argv):
+        if word in {
+            "new-session",
+            "new",
+            "new-window",
+            "neww",
+            "split-window",
+            "splitw",
+            "respawn-pane",
+            "respawnp",
+            "run-shell",
+            "run",
+            "if-shell",
+            "popup",
+            "display-popup",
+            "pipe-pane",
+            "pipep",
+        }:
+            rest = operands(argv[i:], "tnscFexyhwT")
+            if len(rest) == 1:
+                t.run_text(rest[0], inv.span, via=(*inv.via, inv.name))
+            elif rest:
+                t.child(inv, rest, 0)
+            return None
+    return None
+
+
+_SCREEN = Wrap("SschpTteL")
+
+
+def _screen(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    argv = inv.argv
+    if "stuff" in argv:
+        t.run_text(
+            " ".join(argv[argv.index("stuff") + 1 :]).replace("\\n", "\n").replace("^M", "\n"),
+            inv.span,
+            via=(*inv.via, "screen"),
+        )
+        return None
+    start = find_inner(argv, _SCREEN).start
+    t.child(inv, argv[start:], start)
+    return None
+
+
+CONTAINERS: dict[str, Handler] = {
+    **dict.fromkeys(["docker", "podman", "nerdctl", "finch", "docker-compose", "podman-compose", "crictl", "ctr"], _docker),
+    **dict.fromkeys(["kubectl", "oc", "k", "k3s", "microk8s", "kubecolor", "minikube"], _kubectl),
+    "tmux": _tmux, "screen": _screen,
+}  # fmt: skip
+"""Handlers by program."""

@@ -1,0 +1,213 @@
+"""Shells and interpreters: where their code is, and following it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.command.operands import operands
+from shellward.command.values import known_part, labels
+from shellward.command.wordreader import STDIN_PATHS
+from shellward.command.wrappers import Wrap, find_inner
+
+if TYPE_CHECKING:
+    from shellward.command.invocation import Invocation
+    from shellward.command.trace import Tracer
+
+SHELLS = frozenset(
+    [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "ksh",
+        "ksh93",
+        "mksh",
+        "ash",
+        "fish",
+        "csh",
+        "tcsh",
+        "rbash",
+        "rzsh",
+        "yash",
+        "oksh",
+        "posh",
+        "bash.exe",
+        "sh.exe",
+        "git-bash",
+        "osh",
+    ]
+)
+
+LANGUAGES: dict[str, tuple[str, str, str]] = {
+    "python": ("python", "c", "WXQm"), "pypy": ("python", "c", "WXm"), "ipython": ("python", "c", "m"),
+    "node": ("javascript", "ep", "r"), "nodejs": ("javascript", "ep", "r"), "bun": ("javascript", "ep", "r"),
+    "deno": ("javascript", "", ""), "tsx": ("javascript", "ep", "r"), "ts-node": ("javascript", "ep", "r"),
+    "ruby": ("ruby", "e", "rIC"), "jruby": ("ruby", "e", "rI"), "perl": ("perl", "eE", "IMm"), "raku": ("perl", "e", "IM"),
+    "php": ("php", "rBR", "dcf"), "lua": ("lua", "e", "l"), "luajit": ("lua", "e", "l"), "rscript": ("r", "e", ""),
+    "r": ("r", "e", ""), "littler": ("r", "e", ""), "julia": ("julia", "eE", "LJpCt"), "awk": ("awk", "", ""), "gawk": ("awk", "", ""), "mawk": ("awk", "", ""), "nawk": ("awk", "", ""),
+    "tclsh": ("tcl", "", ""), "expect": ("tcl", "c", "f"), "osascript": ("osascript", "e", "l"), "elixir": ("elixir", "e", "r"),
+    "groovy": ("java", "e", ""), "scala": ("java", "e", ""), "jshell": ("java", "", ""), "guile": ("lisp", "c", "l"),
+    "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "octave": ("python", "", ""),
+    "pwsh": ("pwsh", "c", "f"), "powershell": ("pwsh", "c", "f"), "powershell.exe": ("pwsh", "c", "f"), "nu": ("sh", "c", ""),
+    "elvish": ("sh", "c", ""), "xonsh": ("sh", "c", ""), "crystal": ("ruby", "", ""),
+}  # fmt: skip
+"""Interpreters by name: language, letters that introduce code, letters that take another value."""
+
+_LONG_CODE = frozenset(
+    (
+        "--eval",
+        "--print",
+        "-eval",
+        "--command",
+        "-command",
+        "-Command",
+        "--exec",
+        "--run",
+        "-Command",
+        "-c",
+        "--batch-eval",
+        "--execute",
+    )
+)
+_VERSIONED = re.compile(r"([a-zA-Z]+?)[\d.]+t?(\.exe)?")
+
+
+def language(name: str) -> str:
+    """Name the language that a program interprets; empty text when it is none."""
+    if name in SHELLS:
+        return "sh"
+    entry = interpreter(name)
+    return entry[0] if entry else ""
+
+
+def interpreter(name: str) -> tuple[str, str, str] | None:
+    """Look up an interpreter; a version in its name does not matter."""
+    entry = LANGUAGES.get(name) or LANGUAGES.get(name.lower())
+    if entry is None and name[-1:].isdecimal():
+        match = _VERSIONED.fullmatch(name)
+        entry = LANGUAGES.get(match.group(1)) if match else None
+    return entry
+
+
+def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911
+    """``sh -c text``, ``sh script``, ``sh < text``."""
+    argv = inv.argv
+    i, code, reads = 1, False, False
+    while i < len(argv) and argv[i][:1] in {"-", "+"} and len(argv[i]) > 1:
+        word = argv[i]
+        i += 1
+        if word == "--":
+            break
+        if word.startswith("--"):
+            if word in {"--version", "--help"}:
+                return None
+            i += word in {"--rcfile", "--init-file"}
+            code = code or word == "--command"
+            continue
+        letters = word[1:]
+        if "n" in letters and word[0] == "-":
+            return ""
+        code = code or ("c" in letters and word[0] == "-")
+        reads = reads or "s" in letters
+        i += letters[-1:] in {"o", "O"}
+    if code and i < len(argv):
+        return t.run_code("sh", argv[i], inv, argv[i + 2 :], stdin=inv.stdin, want=want)
+    if not reads and i < len(argv) and argv[i] not in STDIN_PATHS:
+        content = t.state.files.get(t.state.path(argv[i]))
+        if content is not None:
+            return t.run_code("sh", content, inv, argv[i + 1 :], want=want)
+        if labels(argv[i]) and not known_part(argv[i]) and any(label.startswith("net") for label in labels(argv[i])):
+            t.effect(["@run", "sh", *labels(argv[i])], inv.span)
+        return None
+    if inv.stdin:
+        return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
+    return None
+
+
+def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
+    """``python -c code``, ``perl -e code``, ``node < code``, ``awk program``."""
+    entry = interpreter(inv.name)
+    if entry is None:
+        return None
+    lang, letters, valued = entry
+    if lang == "awk":
+        return _awk(t, inv, want)
+    argv, codes, i = inv.argv, [], 1
+    if inv.name == "deno":
+        if len(argv) > 2 and argv[1] == "eval":
+            t.run_code(lang, next((w for w in argv[2:] if not w.startswith("-")), ""), inv, [])
+            return None
+        i = 2
+    while i < len(argv) and argv[i].startswith("-") and len(argv[i]) > 1:
+        word = argv[i]
+        i += 1
+        name, equals, value = word.partition("=")
+        if word == "--":
+            break
+        if name in _LONG_CODE or name.lower() == "-command":
+            codes.append(value if equals else argv[i] if i < len(argv) else "")
+            i += not equals
+        elif not word.startswith("--"):
+            taken = _cluster(word, letters, valued, argv, i, codes)
+            if taken < 0:
+                return _module(t, inv, word.partition("m")[2], i, want=want)
+            i += taken
+    if codes:
+        code = "\n".join(codes)
+        t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin)
+        return None
+    if i < len(argv) and argv[i] not in STDIN_PATHS:
+        content = t.state.files.get(t.state.path(argv[i]))
+        if content is not None:
+            t.run_code(lang, content, inv, argv[i + 1 :])
+        return None
+    if inv.stdin:
+        return t.run_code(lang, inv.stdin, inv, [], want=want)
+    return None
+
+
+def _module(t: Tracer, inv: Invocation, module: str, i: int, *, want: bool) -> str | None:
+    """``python -m module ..``: a module that is also a program runs what the program would."""
+    from shellward.command import handlers
+
+    if not module:
+        module, i = (inv.argv[i] if i < len(inv.argv) else ""), i + 1
+    if handlers.find(module) is None:
+        return None
+    return t.child(inv, [module, *inv.argv[i:]], 0, stdin=inv.stdin, want=want)
+
+
+def _cluster(word: str, letters: str, valued: str, argv: list[str], i: int, codes: list[str]) -> int:  # noqa: PLR0917
+    """Read a cluster of short options; return how many further words it took, -1 for ``-m``."""
+    for at, letter in enumerate(word[1:], 1):
+        if letter in letters:
+            codes.append(word[at + 1 :] or (argv[i] if i < len(argv) else ""))
+            return 0 if word[at + 1 :] else 1
+        if letter == "m" and "m" in valued:
+            return -1
+        if letter in valued:
+            return 0 if word[at + 1 :] else 1
+        if letter in "il0F" and at == 1 and "e" in letters and word[at + 1 :].lstrip(".~0123456789bakorig") == "":
+            return 0
+    return 0
+
+
+def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    rest = operands(inv.argv, "Fvfei")
+    programs = [inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word in {"-e", "--source"}]
+    for at, word in enumerate(inv.argv[:-1]):
+        if word in {"-f", "--file"}:
+            path = inv.argv[at + 1]
+            programs.append((inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))) or "")
+    if not programs and rest:
+        programs = rest[:1]
+    for program in programs:
+        t.run_code("awk", program, inv, [])
+    return None
+
+
+def loader(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """Follow ``ld.so program ..``."""
+    inner = find_inner(inv.argv, Wrap(long=frozenset(("library-path", "preload", "argv0", "inhibit-rpath"))))
+    return t.child(inv, inv.argv[inner.start :], inner.start, stdin=inv.stdin, want=want)

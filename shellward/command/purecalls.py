@@ -1,0 +1,164 @@
+"""What well-known functions and methods of programs return, when their arguments are known."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from shellward.command import decode
+from shellward.command.values import character, decimal, labels, unknown
+
+Value: TypeAlias = "str | list[Value]"
+"""A constant: text, or a list of constants."""
+
+
+NET_CALLS = re.compile(
+    r"(?:^|[.:>])(?:urlopen|urlretrieve|getstore|URI\.open|file_get_contents|Net::HTTP\.get|fetch|LWP::Simple::get|axios\.get|"
+    r"requests\.(?:get|post)|httpx\.get|curl_exec|http\.get|https\.get|HTTPX?\.get|getURL|readLines|url)$|^(?:open|get)$"
+)
+
+
+def squeeze(value: Value) -> str:
+    """Make one text of a value."""
+    return value if isinstance(value, str) else " ".join(squeeze(item) for item in value)
+
+
+class PureCalls:
+    """Evaluates calls; what would be fetched, read or random is a marker."""
+
+    decoded: list[str]
+    """What was decoded: running it is a finding."""
+
+    def call(self, name: str, values: list[Value]) -> Value:  # noqa: C901, PLR0911, PLR0912
+        """Evaluate a call of a well-known pure function; fetching functions give a marker."""
+        first = values[0] if values else ""
+        text = squeeze(first)
+        last = re.split(r"\.|::|->", name)[-1]
+        if last in {
+            "b64decode",
+            "atob",
+            "decode_base64",
+            "decode64",
+            "urlsafe_b64decode",
+            "base64_decode",
+            "standard_b64decode",
+        }:
+            return self.decode(decode.from_base64(text))
+        if last in {"fromhex", "unhexlify", "hex2bin"}:
+            return self.decode(decode.from_hex(text))
+        if last == "pack":
+            template = re.match(r"([Hm])", text)
+            raw = squeeze(values[1]) if len(values) > 1 else ""
+            if template:
+                return self.decode(decode.from_hex(raw) if template.group(1) == "H" else decode.from_base64(raw))
+            return "".join(character(int(v)) for v in map(squeeze, values[1:]) if re.fullmatch(r"\d{1,9}", v))
+        if last in {"decompress", "gunzipSync", "gzinflate", "inflateSync", "gzuncompress"}:
+            return self.decode(decode.inflate(text))
+        if last in {"chr", "fromCharCode", "intToUtf8", "char", "bytes", "bytearray"}:
+            numbers = [squeeze(v) for v in (first if isinstance(first, list) else values)]
+            if numbers and all(n.isdecimal() and decimal(n) < 0x110000 for n in numbers):
+                return "".join(character(int(n)) for n in numbers)
+            return text
+        if last == "from" and name.startswith("Buffer") and len(values) > 1:
+            kind = squeeze(values[1])
+            return (
+                self.decode(decode.from_hex(text) if kind == "hex" else decode.from_base64(text))
+                if kind in {"hex", "base64"}
+                else text
+            )
+        if last in {"strrev", "reversed"}:
+            return text[::-1]
+        if last == "decode" and len(values) > 1:
+            codec = squeeze(values[1]).replace("_", "").replace("-", "").lower()
+            if codec in {"rot13", "hex", "base64"}:
+                return self.decode(
+                    {"rot13": decode.rot13, "hex": decode.from_hex, "base64": decode.from_base64}[codec](text)
+                )
+        if last in {"rot13", "str_rot13"}:
+            return decode.rot13(text)
+        if last in {
+            "Path",
+            "PosixPath",
+            "expanduser",
+            "expandvars",
+            "str",
+            "String",
+            "abspath",
+            "realpath",
+            "glob",
+            "iglob",
+            "Pathname",
+            "expand_path",
+            "normalizePath",
+            "path",
+            "quote",
+            "strip",
+            "split",
+            "encode",
+            "decode",
+            "unquote",
+        }:
+            return first.replace("$HOME", "~") if isinstance(first, str) else first
+        if last in {"homedir", "home"}:
+            return "~"
+        if last == "join" or name == "os.path.join":
+            return (
+                "/".join(squeeze(v).rstrip("/") or "/" for v in values).replace("//", "/") if len(values) > 1 else text
+            )
+        if last == "getenv":
+            return "~" if text == "HOME" else unknown("var", text)
+        if last in {"gettempdir", "tmpdir"}:
+            return "/tmp"
+        if last in {
+            "mkdtemp",
+            "mkstemp",
+            "mktmpdir",
+            "mktemp",
+            "NamedTemporaryFile",
+            "TemporaryDirectory",
+            "tempfile",
+        }:
+            return "/tmp/" + unknown("mktemp")
+        if NET_CALLS.search(name) and (
+            name not in {"open", "get", "readLines", "file_get_contents"} or "://" in text or labels(text)
+        ):
+            return unknown("net", last)
+        if last in {"open", "file_get_contents", "readFileSync", "read", "readFile", "slurp", "read_text"}:
+            return unknown("file", text) if text and not labels(text) else unknown("code")
+        return unknown("code")
+
+    def decode(self, text: str | None) -> str:
+        """Remember what was decoded: running it is a finding."""
+        if text is None:
+            return unknown("decoded")
+        self.decoded.append(text)
+        return text
+
+    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: PLR0911
+        """Apply a method of strings and lists."""
+        text = squeeze(value)
+        given = [squeeze(v) for v in values]
+        if name == "join":
+            if isinstance(value, list):
+                return (given[0] if given else "").join(map(squeeze, value))
+            items = values[0] if values and isinstance(values[0], list) else []
+            return text.join(map(squeeze, items)) if items else (given[0] if given else "")
+        if name == "split" and not labels(text):
+            return list(text.split(given[0]) if given and given[0] else list(text) if given else text.split())
+        if name in {"reverse", "reversed"}:
+            return value[::-1]
+        if name in {"replace", "gsub", "sub"} and len(given) > 1:
+            return text.replace(given[0], given[1])
+        if name == "format":
+            return re.sub(r"\{[^{}]*\}", lambda _: given.pop(0) if given else unknown("code"), text)
+        if name in {"lower", "toLowerCase", "downcase"}:
+            return text.lower()
+        if name in {"b64decode", "decode64", "unpack1", "unpack", "atob", "fromhex"}:
+            return self.decode(
+                decode.from_hex(given[0] if given else text)
+                if name == "fromhex"
+                else decode.from_base64(given[0] if given else text)
+            )
+        if name == "fromCharCode":
+            return self.call(name, values)
+        return value

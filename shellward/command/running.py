@@ -1,0 +1,321 @@
+"""Following what a command names: programs, functions, aliases, scripts, code for interpreters and nested shells."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from shellward.command.expand import Expander
+from shellward.command.globs import glob_regex
+from shellward.command.invocation import Invocation, quote
+from shellward.command.known import NOTHING
+from shellward.command.reader import read
+from shellward.command.state import State
+from shellward.command.syntax import Compound, Problem, Substitution
+from shellward.command.values import OPEN, known_part, labels, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from shellward.command.known import Known
+    from shellward.command.syntax import Script, Span
+    from shellward.command.work import Work
+
+MAX_CALLS = 24
+"""Deepest chain of shell functions and nested shells that is followed."""
+_GLOB = re.compile(r"[*?\[]")
+
+
+class Runner(ABC):
+    """Follows commands whose words are known."""
+
+    def __init__(
+        self,
+        text: str,
+        cwd: str | None,
+        aliases: Mapping[str, str] | None,
+        names: Callable[[], frozenset[str]],
+        work: Work,
+        *,
+        known: Known = NOTHING,
+    ) -> None:
+        self.text = text
+        self.work = work
+        self.state = State(cwd, aliases, known, work)
+        self.expander = Expander(self.state, self.substitute)
+        self.invocations: list[Invocation] = []
+        self.problems: list[Problem] = []
+        self.resolved: dict[int, list[str]] = {}
+        self.decoded: list[str] = []
+        self.names = names
+        self.level = 0
+        self.parallel = 0
+        self.via: tuple[str, ...] = ()
+        self.substitutions = 0
+        self.seen: set[tuple[object, ...]] = set()
+        self.globs: dict[str, list[str]] = {}
+        self.sinks: dict[str, Script] = {}
+        self.deferred: list[tuple[str, Span]] = []
+
+    def effect(self, argv: list[str], span: Span, stdin: str | None = None) -> None:
+        """Note something that is no program of its own: a write, unknown code, a pattern of a whole program."""
+        self.work.left -= 2
+        self.invocations.append(Invocation(argv[0], argv, span, None, stdin, self.via, {}, self.state.cwd))
+
+    def child(
+        self,
+        parent: Invocation,
+        argv: list[str],
+        at: int = 0,
+        *,
+        stdin: str | None = None,
+        via: str = "",
+        want: bool = False,
+    ) -> str:
+        """Follow a command that another one runs.
+
+        Args:
+            parent: the wrapper.
+            argv: the inner command's words.
+            at: index in the parent's words where they begin, for the span; 0 when they come from elsewhere.
+            stdin: what it reads.
+            via: name to add to the chain of wrappers; the parent's name when empty.
+            want: whether its output matters.
+
+        Returns:
+            Its output, when wanted.
+        """
+        if not argv:
+            return ""
+        self.work.spend(3)
+        spans = parent.spans[at:] if at and parent.spans and len(parent.spans) == len(parent.argv) else None
+        span = (spans[0][0], parent.span[1]) if spans and spans[0][0] < parent.span[1] else parent.span
+        before, self.via = self.via, (*parent.via, via or parent.name)
+        inv = Invocation("", argv, span, spans, stdin, self.via, parent.env, self.state.cwd)
+        try:
+            return self.start(inv, want=want, bare=False)
+        finally:
+            self.via = before
+
+    def start(self, inv: Invocation, *, want: bool, bare: bool) -> str:
+        """Find out what the first word names, then follow it."""
+        first = inv.argv[0]
+        if bare and first in self.state.aliases and first not in self.state.calls:
+            return self.alias(inv, first, want=want)
+        if OPEN in first:
+            return self.unknown_name(inv, first, want=want)
+        inv.name = first.rpartition("/")[2] if "/" in first else first
+        if _GLOB.search(inv.name) and len(inv.name) > 1:
+            return self.glob_name(inv, want=want)
+        return self.dispatch(inv, want=want)
+
+    def operand_notes(self, inv: Invocation) -> tuple[str, ...]:
+        """Say which operands are files that were fetched in this command line."""
+        files, path = self.state.files, self.state.path
+        return tuple(
+            f"net:{word}"
+            for word in inv.argv[1:40]
+            if any(label.startswith("net") for label in labels(files.get(path(word), "")))
+        )
+
+    def unknown_name(self, inv: Invocation, first: str, *, want: bool) -> str:
+        """The command's name has an unknown piece: the rest may name it; else that is an effect of its own."""
+        known = known_part(first)
+        base = known.rpartition("/")[2]
+        if base and not base.startswith("-") and not known.endswith("/"):
+            inv.name = base
+            inv.argv = [known, *inv.argv[1:]]
+            return self.dispatch(inv, want=want)
+        self.effect(["@name", *labels(first)[:3], "--", *inv.argv[1:]], inv.span)
+        if known:
+            return unknown("out", "unknown") if want else ""
+        at = next((at for at, word in enumerate(inv.argv) if known_part(word)), len(inv.argv))
+        if at < len(inv.argv) and not inv.argv[at].startswith("-"):
+            return self.child(inv, inv.argv[at:], at, stdin=inv.stdin, via="$", want=want)
+        return unknown("out", "unknown") if want else ""
+
+    def glob_name(self, inv: Invocation, *, want: bool) -> str:
+        """The command's name is a pattern: follow each well-known program that it matches."""
+        matching = self.globs.get(inv.name)
+        if matching is None:
+            self.work.spend(300)  # every known name is tried
+            pattern = glob_regex(inv.name)
+            matching = sorted(name for name in self.names() if pattern is not None and pattern.fullmatch(name))[:48]
+            self.globs[inv.name] = matching
+        self.work.spend(len(matching))
+        printed = ""
+        for name in matching:
+            printed = self.dispatch(
+                Invocation(name, [name, *inv.argv[1:]], inv.span, inv.spans, inv.stdin, inv.via, inv.env, inv.cwd),
+                want=want,
+            )
+        return printed
+
+    def alias(self, inv: Invocation, first: str, *, want: bool) -> str:
+        """Replace an alias by its text; the other words follow its last command."""
+        self.state.calls.append(first)
+        rest = inv.argv[1:]
+        text = self.state.aliases[first] + (" " + " ".join(quote(word) for word in rest) if rest else "")
+        printed = self.run_text(text, inv.span, stdin=inv.stdin, want=want)
+        self.state.calls.pop()
+        return printed
+
+    def call(self, inv: Invocation, function: Compound, *, want: bool) -> str:
+        """Follow a call of a shell function defined in this command line."""
+        state = self.state
+        if inv.name in state.calls:
+            if self.parallel:
+                self.effect(["@fork-bomb", "function"], inv.span)
+            return ""
+        if len(state.calls) >= MAX_CALLS:
+            self.problems.append(Problem("too-deep", inv.span, inv.name))
+            return ""
+        state.calls.append(inv.name)
+        before, state.positional = state.positional, inv.argv[1:]
+        parallel, self.parallel = self.parallel, 0
+        printed = self.visit(function.bodies[0], inv.stdin, want=want)
+        self.parallel = parallel
+        state.positional = before
+        state.calls.pop()
+        return printed
+
+    def recall(self, inv: Invocation, *, want: bool) -> None:
+        """Follow a call of a function that an earlier command line defined."""
+        self.state.used.add(("function", inv.name))
+        text = self.state.earlier[inv.name]
+        script, _problems = read(text, fixed=inv.span, depth=self.level, work=self.work)
+        for pipeline in script.items:
+            for command in pipeline.commands:
+                if isinstance(command, Compound) and command.kind == "function":
+                    self.call(inv, command, want=want)
+
+    def script(self, inv: Invocation, content: str, *, want: bool) -> str:
+        """Follow a file that was written in this command line and is now run."""
+        from shellward.command import handlers
+
+        program = re.match("\ue000exe:([^\ue001]*)\ue001", content)
+        if program:
+            return self.child(inv, [program.group(1), *inv.argv[1:]], 0, stdin=inv.stdin, via="link", want=want)
+        shebang = re.match(r"#!\s*(\S+)(?:[ \t]+([^\n]*))?", content)
+        language = "sh"
+        if shebang:
+            name = shebang.group(1).rpartition("/")[2]
+            if name == "env" and shebang.group(2):
+                name = shebang.group(2).split()[-1]
+            language = handlers.language(name) or "sh"
+        return self.run_code(language, content, inv, inv.argv[1:], want=want)
+
+    def run_code(
+        self,
+        language: str,
+        code: str,
+        inv: Invocation,
+        args: list[str],
+        *,
+        stdin: str | None = None,
+        want: bool = False,
+    ) -> str:
+        """Follow code given to an interpreter or a shell."""
+        from shellward.command.code import scan
+
+        self.work.spend(8 + (len(code) >> 5))
+        if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
+            language, code = "sh", re.sub(r"[(){}]", " ", code)
+        if language == "sh":
+            before, self.state.positional = self.state.positional, args
+            printed = self.run_text(code, self.code_span(inv, code), stdin=stdin, want=want, via=(*inv.via, inv.name))
+            self.state.positional = before
+            return printed
+        self.unknown_code(code, language, inv.span)
+        before_via, self.via = self.via, (*inv.via, inv.name)
+        for action in scan(language, known_part(code) if labels(code) else code):
+            if action.kind == "shell":
+                self.run_text(action.text, inv.span, quiet=True)
+            elif action.argv[0][0] in "@><":
+                argv = list(action.argv)
+                if argv[0] in {">", ">>"}:
+                    argv[1] = self.state.path(argv[1])
+                self.effect(argv, inv.span)
+            else:
+                self.child(inv, list(action.argv), 0, via=inv.name)
+        self.via = before_via
+        return unknown("out", inv.name) if want else ""
+
+    def code_span(self, inv: Invocation, code: str) -> Span:
+        """Find where the code stands in the submitted text."""
+        if inv.spans and len(inv.spans) == len(inv.argv) and code in inv.argv:
+            return inv.spans[inv.argv.index(code)]
+        return inv.span
+
+    def unknown_code(self, code: str, language: str, span: Span) -> bool:
+        """Note when code that would run is fetched, decoded or unknown; tell whether nothing of it is known."""
+        found = labels(code)
+        known = known_part(code).strip()
+        if found and (not known or any(label.partition(":")[0] in {"net", "decoded", "encoded"} for label in found)):
+            self.effect(["@run", language, *found[:6]], span)
+        if known and any(piece and piece in code for piece in self.decoded[-8:]):
+            self.effect(["@run", language, "decoded"], span)
+        return not known
+
+    def run_text(  # noqa: D417  # the other arguments are those of visit()
+        self,
+        text: str,
+        span: Span,
+        *,
+        stdin: str | None = None,
+        want: bool = False,
+        via: tuple[str, ...] | None = None,
+        quiet: bool = False,
+    ) -> str:
+        """Follow text that a shell would run.
+
+        Args:
+            text: the shell text, perhaps with markers.
+            span: where it comes from.
+            via: the wrappers around it.
+            quiet: do not report code that is entirely unknown.
+        """
+        if not text.strip():
+            return ""
+        if OPEN in text or self.decoded:
+            if quiet and not known_part(text).strip():
+                return ""
+            if self.unknown_code(text, "sh", span):
+                return unknown("out", "code") if want else ""
+        if self.level >= MAX_CALLS:
+            self.problems.append(Problem("too-deep", span, "nested shells"))
+            return ""
+        self.work.spend(5)
+        base, fixed = self.locate(text, span)
+        script, problems = read(text, base=base, fixed=fixed, depth=self.level, work=self.work)
+        self.problems += [problem for problem in problems if problem.kind in {"too-deep", "too-much"}]
+        before = self.via
+        if via is not None:
+            self.via = via
+        self.level += 1
+        try:
+            return self.visit(script, stdin, want=want)
+        finally:
+            self.level -= 1
+            self.via = before
+
+    def locate(self, text: str, span: Span) -> tuple[int, Span | None]:
+        """Map positions of inner text to the submitted text: exactly when it stands there as it is."""
+        start, end = span
+        for skip in (0, 1, 2):
+            if end - start >= len(text) + skip and self.text.startswith(text, start + skip):
+                return start + skip, None
+        return 0, span
+
+    @abstractmethod
+    def visit(self, script: Script, stdin: str | None = None, *, want: bool = False) -> str:
+        """Follow a script; return what it would print when that is wanted."""
+
+    @abstractmethod
+    def dispatch(self, inv: Invocation, *, want: bool) -> str:
+        """Note a command whose name is known, and follow what it runs."""
+
+    @abstractmethod
+    def substitute(self, part: Substitution) -> str:
+        """Visit the commands of a substitution and return what it would become."""

@@ -1,0 +1,207 @@
+"""What the shell knows while a command line runs: variables, functions, aliases, directory, files written."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from shellward.command.known import NOTHING, Remembered
+from shellward.command.values import OPEN, decimal, unknown
+from shellward.command.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shellward.command.known import Known
+    from shellward.command.syntax import Compound
+
+_PRESET = {
+    "HOME": "~",
+    "TMPDIR": "/tmp",  # what it stands for; nothing is opened
+    "TMP": "/tmp",
+    "TEMP": "/tmp",
+    "XDG_CONFIG_HOME": "~/.config",
+    "XDG_DATA_HOME": "~/.local/share",
+    "XDG_CACHE_HOME": "~/.cache",
+    "SHELL": "/bin/bash",
+    "BASH": "/bin/bash",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "IFS": " \t\n",
+    "OSTYPE": "linux-gnu",
+    "HOSTTYPE": "x86_64",
+    "0": "bash",
+    "@": "",
+    "*": "",
+    "-": "himBHs",
+    "?": "0",
+}
+MAX_PATH = 4096
+"""Longest path of a working directory that is followed, in characters (PATH_MAX of Linux)."""
+_ABSENT = object()
+_MOST_LINKS = 8
+
+
+class State:
+    """Everything that may change while the line runs. Changes inside a subshell are undone from a journal.
+
+    Args:
+        cwd: working directory, when known.
+        aliases: aliases known beforehand.
+        known: what else holds from commands before.
+        work: what following may cost.
+    """
+
+    def __init__(
+        self,
+        cwd: str | None = None,
+        aliases: Mapping[str, str] | None = None,
+        known: Known = NOTHING,
+        work: Work | None = None,
+    ) -> None:
+        self.work = work or Work()
+        self.used: set[tuple[str, str]] = set()
+        self.vars: dict[str, str | list[str] | dict[str, str]] = {}
+        self.functions: dict[str, Compound] = {}
+        self.aliases: dict[str, str] = dict(aliases or {})
+        self.earlier: Mapping[str, str] = known.functions
+        if known is not NOTHING:
+            self.vars = Remembered("variable", known.variables, self.used)
+            self.aliases = Remembered("alias", {**known.aliases, **self.aliases}, self.used)
+        self.files: dict[str, str] = {}
+        self.links: dict[str, str] = {}
+        """Symbolic links that the line makes, to directories perhaps, and where they lead."""
+        self.marked = False
+        """Whether a file ever held something unknown."""
+        self.refs: dict[str, str] = {}
+        self.fds: dict[str, str] = {}
+        self.start = cwd
+        self.cwd = cwd or "."
+        self.positional: list[str] = list(known.positional)
+        self._first = self.positional
+        self.calls: list[str] = []
+        self._journal: list[tuple[dict[str, Any], str, Any]] = []
+
+    def put(self, table: dict[str, Any], key: str, value: Any) -> None:
+        """Set ``table[key]`` so that it can be undone."""
+        if table is self.files and OPEN in value:
+            self.marked = True
+        self._journal.append((table, key, dict.get(table, key, _ABSENT)))
+        table[key] = value
+
+    def drop(self, table: dict[str, Any], key: str) -> None:
+        """Remove ``table[key]`` so that it can be undone."""
+        if key in table:
+            self._journal.append((table, key, table.pop(key)))
+
+    def mark(self) -> tuple[int, str, list[str]]:
+        """Remember this moment, for ``undo``."""
+        return len(self._journal), self.cwd, self.positional
+
+    def undo(self, mark: tuple[int, str, list[str]]) -> None:
+        """Forget what changed since ``mark`` (files stay: they are outside the shell)."""
+        length, self.cwd, self.positional = mark
+        while len(self._journal) > length:
+            table, key, old = self._journal.pop()
+            if table is self.files:
+                continue
+            if old is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = old
+
+    # -- variables --------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> str | list[str] | dict[str, str] | None:
+        """Return a variable's value, or None when nothing is known of it."""
+        name = self.refs.get(name, name)
+        value = self.vars.get(name)
+        if value is not None:
+            return value
+        if name in "@*#" or name.isdecimal():
+            self.look_at_positional()
+        if name.isdecimal() and name != "0":
+            index = decimal(name) - 1
+            return self.positional[index] if 0 <= index < len(self.positional) else None
+        if name in "@*" and self.positional:
+            return self.positional
+        if name == "#":
+            return str(len(self.positional))
+        if name == "PWD":
+            return self.cwd
+        return _PRESET.get(name)
+
+    def look_at_positional(self) -> list[str]:
+        """Return ``$1`` and so on, and note it when they are from before."""
+        if self._first and self.positional is self._first:
+            self.used.add(("positional", ""))
+        return self.positional
+
+    def text(self, name: str) -> str:
+        """Return a variable's value as text, with a marker when it is not known."""
+        value = self.get(name)
+        if value is None:
+            return unknown("var", name)
+        if isinstance(value, dict):
+            value = list(value.values())
+        return " ".join(value) if isinstance(value, list) else value
+
+    def assign(self, name: str, value: str | list[str] | dict[str, str]) -> None:
+        """Set a variable."""
+        self.put(self.vars, self.refs.get(name, name), value)
+
+    # -- paths ------------------------------------------------------------------------------------------
+
+    def path(self, path: str) -> str:
+        """Make a path of what the command line says, from the current directory, without ``.`` and ``..``."""
+        stands_alone = not path or path[0] in "/~\ue000" or self.cwd == "."
+        self.work.left -= len(self.cwd) >> 8
+        full = path if stands_alone else f"{self.cwd.rstrip('/')}/{path}"
+        if full.startswith("~"):
+            home, slash, rest = full.partition("/")
+            rest = posixpath.normpath("/" + rest) if slash and ".." not in rest else slash + rest
+            return (home + rest).rstrip("/") or full
+        if "/." in full or "//" in full or full[:1] == "." or full[-1:] == "/":
+            self.work.left -= len(full) >> 2
+            full = posixpath.normpath(full)
+        return self.through_links(full) if self.links else full
+
+    def behind(self, path: str) -> str:
+        """Return the path that a word leads to through a link that the line has made; else the word as it is."""
+        links, self.links = self.links, {}
+        plain = self.path(path)
+        self.links = links
+        real = self.through_links(plain)
+        return path if real == plain else real
+
+    def through_links(self, path: str, *, last: bool = False) -> str:
+        """Replace links that the line has made by what they lead to.
+
+        Args:
+            path: a path without ``.`` and ``..``.
+            last: also when the path is such a link itself, not only when it leads through one.
+        """
+        for _ in range(_MOST_LINKS):
+            for link, target in self.links.items():
+                if path.startswith(f"{link}/") or (last and path == link):
+                    path = target.rstrip("/") + path[len(link) :] or "/"
+                    break
+            else:
+                break
+        return path
+
+    def chdir(self, path: str) -> None:
+        """Change the working directory; each ``cd -`` goes back to what was."""
+        old = self.cwd
+        if path == "-":
+            previous = self.vars.get("OLDPWD")
+            self.cwd = previous if isinstance(previous, str) else (self.start or ".")
+        else:
+            self.cwd = self.through_links(self.path(path), last=True) or "."
+            if len(self.cwd) > MAX_PATH:
+                self.cwd = _deep(self.cwd)
+        self.assign("OLDPWD", old)
+
+
+def _deep(path: str) -> str:
+    """Shorten a directory's path that no kernel would take: it is unknown, or the root when it only goes up."""
+    return unknown("cut", "cwd") if path.strip("./") else "/"

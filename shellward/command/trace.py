@@ -1,0 +1,379 @@
+"""Following a command line: which commands would run, with which words, input and effects. Nothing is executed.
+
+The tracer walks the syntax tree the way the shell would, along every branch, keeps what is known of variables,
+functions, files and directory, and notes each command as an Invocation. It has no opinion about any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shellward.command.invocation import Invocation
+from shellward.command.known import NOTHING
+from shellward.command.operands import cut
+from shellward.command.outputs import DECODERS, output
+from shellward.command.reader import read
+from shellward.command.running import MAX_CALLS
+from shellward.command.storing import Storer
+from shellward.command.syntax import Compound, Problem, Simple, Substitution
+from shellward.command.values import clean, known_part, unknown
+from shellward.command.work import FOLLOWING, READING, TooMuch, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from shellward.command.known import Known
+    from shellward.command.state import State
+    from shellward.command.syntax import Command, Pipeline, Script
+
+MAX_ROUNDS = 24
+"""Most rounds of one loop that are followed."""
+DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset", "alias"))
+BUILTIN_NAMES = frozenset(
+    [
+        "cd",
+        "pushd",
+        "popd",
+        "export",
+        "declare",
+        "typeset",
+        "local",
+        "readonly",
+        "alias",
+        "unset",
+        "unalias",
+        "set",
+        "shift",
+        "eval",
+        "source",
+        ".",
+        "trap",
+        "read",
+        "mapfile",
+        "readarray",
+        "printf",
+        "hash",
+        "let",
+        "env",
+        "exec",
+    ]
+)
+"""Commands that change what later words mean."""
+
+
+class Tracer(Storer):
+    """Follows one command line; see trace() for the way in."""
+
+    # -- lists and pipelines ----------------------------------------------------------------------------
+
+    def visit(self, script: Script, stdin: str | None = None, *, want: bool = False) -> str:
+        """Follow a script; return what it would print when that is wanted."""
+        out: list[str] = []
+        silent = not want and stdin is None
+        for pipeline in script.items:
+            if silent and len(pipeline.commands) == 1 and self.repeated(pipeline.commands[0]):
+                continue
+            printed = self.pipeline(pipeline, stdin, want=want)
+            if printed:
+                out.append(printed)
+        return cut("".join(out)) if len(out) != 1 else out[0]
+
+    def pipeline(self, pipeline: Pipeline, stdin: str | None, *, want: bool) -> str:
+        """Follow commands joined by pipes, each with the output of the one before."""
+        commands = pipeline.commands
+        aside = pipeline.end == "&"
+        self.work.left -= 1
+        if len(commands) == 1 and not aside:
+            return self.command(commands[0], stdin, want=want)
+        self.parallel += 1
+        data = stdin
+        last = len(commands) - 1
+        for at, command in enumerate(commands):
+            mark = self.state.mark()
+            data = self.command(command, data, want=want or at < last)
+            self.state.undo(mark)
+        self.parallel -= 1
+        return data or ""
+
+    def command(self, command: Command, stdin: str | None, *, want: bool) -> str:
+        """Follow one command of any kind."""
+        self.work.spend(1)
+        if isinstance(command, Simple):
+            return self.simple(command, stdin, want=want)
+        if command.redirects:
+            stdin, files = self.redirects(command.redirects, stdin)
+            printed = self.compound(command, stdin, want=want or bool(files))
+            return self.store(files, printed)
+        return self.compound(command, stdin, want=want)
+
+    def substitute(self, part: Substitution) -> str:
+        """Visit the commands of a substitution and return what it would become."""
+        self.work.spend(3)
+        mark = self.state.mark()
+        want = part.kind != ">"
+        printed = self.visit(part.script, None, want=want)
+        self.state.undo(mark)
+        if part.kind == "$":
+            return printed.rstrip("\n")
+        self.substitutions += 1
+        path = f"/dev/fd/{63 - self.substitutions % 50}-{self.substitutions}"
+        if part.kind == ">":
+            self.sinks[path] = part.script
+        self.state.put(self.state.files, path, printed)
+        return path
+
+    # -- compound commands ------------------------------------------------------------------------------
+
+    def compound(self, node: Compound, stdin: str | None, *, want: bool) -> str:
+        """Follow a compound command along every branch."""
+        self.work.left -= 2
+        kind = node.kind
+        if kind == "function":
+            self.state.put(self.state.functions, node.name, node)
+            return ""
+        if kind in {"while", "until"}:
+            return self.loop(node, stdin, want=want)
+        if kind in {"for", "select"}:
+            return self.iterate(node, stdin, want=want)
+        if kind in {"subshell", "coproc"}:
+            mark = self.state.mark()
+            self.parallel += kind == "coproc"
+            printed = self.visit(node.bodies[0], stdin, want=want)
+            self.parallel -= kind == "coproc"
+            self.state.undo(mark)
+            return printed
+        for word in node.words or ():
+            self.expander.text(word)
+        return "".join([self.visit(body, stdin, want=want) for body in node.bodies])
+
+    def loop(self, node: Compound, stdin: str | None, *, want: bool) -> str:
+        """Follow ``while`` and ``until``, once for each line that is read."""
+        condition, body = node.bodies
+        if self.endless(condition) and any(item.end == "&" for item in body.items) and not self.waits(body):
+            self.effect(["@fork-bomb", "loop"], node.span)
+        lines: list[str | None] = [stdin]
+        if stdin and self.reads(condition):
+            lines = list(stdin.splitlines()[:MAX_ROUNDS]) or [stdin]
+        out = []
+        for line in lines:
+            self.visit(condition, line)
+            out.append(self.visit(body, line, want=want))
+        return "".join(out)
+
+    @staticmethod
+    def _first_words(script: Script) -> list[str]:
+        found = []
+        for item in script.items:
+            for command in item.commands:
+                if isinstance(command, Simple):
+                    first = command.plain[0] if command.plain else (command.words[0].lit if command.words else None)
+                    found.append(first or "")
+        return found
+
+    def endless(self, condition: Script) -> bool:
+        """Tell whether a condition is always true."""
+        return self._first_words(condition)[:1] in (["true"], [":"])
+
+    def waits(self, body: Script) -> bool:
+        """Tell whether a loop waits for something."""
+        return bool({"sleep", "wait", "read", "break", "inotifywait"} & set(self._first_words(body)))
+
+    def reads(self, condition: Script) -> bool:
+        """Tell whether a condition reads a line."""
+        return "read" in self._first_words(condition)
+
+    def iterate(self, node: Compound, stdin: str | None, *, want: bool) -> str:
+        """Follow ``for``, once for each value."""
+        values = self.state.look_at_positional() if node.words is None else self.expander.fields(node.words)[0]
+        values = list(dict.fromkeys(values)) or [unknown("var", node.name)]
+        if len(values) > MAX_ROUNDS:
+            values = [*values[:MAX_ROUNDS], " ".join(values[MAX_ROUNDS:])]
+        out = []
+        for value in values:
+            self.state.assign(node.name, value)
+            out += [self.visit(body, stdin, want=want) for body in node.bodies]
+        return "".join(out)
+
+    # -- simple commands --------------------------------------------------------------------------------
+
+    def simple(self, node: Simple, stdin: str | None, *, want: bool) -> str:  # noqa: C901, PLR0912
+        """Follow a simple command: expand its words, then its redirections, then what it names."""
+        if node.plain is not None:
+            inv = Invocation("", node.plain, node.span, None, stdin, self.via, {}, self.state.cwd)
+            return self.start(inv, want=want, bare=True)
+        self.work.left -= 3
+        words = node.words
+        first = words[0] if words else None
+        if first is not None and first.lit in DECLARING:
+            argv = [self.expander.text(word) for word in words]
+            spans = [word.span for word in words]
+        else:
+            argv, spans = self.expander.fields(words)
+        self.resolved[id(node)] = argv
+        files: list[tuple[str, str]] = []
+        if node.redirects:
+            stdin, files = self.redirects(node.redirects, stdin)
+        if files and self.empties(argv):
+            for path, op in files:
+                if op in {">", ">|"}:
+                    self.effect(["@empty", path], node.span)
+        if not argv:
+            for assign in node.assigns:
+                self.assign(assign)
+            return self.store(files, "")
+        env: dict[str, str] = {}
+        mark = self.state.mark() if node.assigns else None
+        for assign in node.assigns:
+            self.assign(assign)
+            if assign.value is not None:
+                env[assign.name] = self.state.text(assign.name)
+        cwd = self.state.cwd
+        inv = Invocation("", argv, node.span, spans, stdin, self.via, env, cwd, (), tuple(path for path, _ in files))
+        bare = first is not None and first.bare
+        printed = self.start(inv, want=want or bool(files), bare=bare)
+        if mark is not None:
+            if argv[0] not in DECLARING and argv[0] not in {"cd", "set", "read", "eval", "exec"}:
+                cwd = self.state.cwd
+                self.state.undo(mark)
+                self.state.cwd = cwd
+            elif argv[0] in DECLARING:
+                pass
+        return self.store(files, printed) if files else printed
+
+    def repeated(self, command: Command) -> bool:
+        """Tell whether the same command was followed before and can change nothing: it says nothing new.
+
+        Behind another wrapper (ssh, sudo) or in another directory it is another deed.
+        """
+        words = command.plain if type(command) is Simple else None
+        state = self.state
+        if (
+            words is None
+            or words[0] in BUILTIN_NAMES
+            or state.aliases
+            or state.functions
+            or state.earlier
+            or state.files
+        ):
+            return False
+        key = (self.via, state.cwd, *words)
+        if key in self.seen:
+            self.work.spend(1)
+            return True
+        self.seen.add(key)
+        return False
+
+    @staticmethod
+    def empties(argv: list[str]) -> bool:
+        """Tell whether a command prints nothing, so that redirecting it empties the file."""
+        return not argv or argv in (
+            [":"],
+            ["true"],
+            ["cat", "/dev/null"],
+            ["echo", "-n"],
+            ["printf", ""],
+            ["echo", "-n", ""],
+        )
+
+    # -- redirections -----------------------------------------------------------------------------------
+
+    # -- running ----------------------------------------------------------------------------------------
+
+    def dispatch(self, inv: Invocation, *, want: bool) -> str:
+        """Note a command whose name is known, and follow what it runs."""
+        from shellward.command import handlers
+
+        name = inv.name
+        state = self.state
+        self.work.spend(2 + (len(inv.stdin) >> 7 if inv.stdin else 0))
+        if name in state.functions and "/" not in inv.argv[0] and "command" not in inv.via[-1:]:
+            return self.call(inv, state.functions[name], want=want)
+        if name in state.earlier and "/" not in inv.argv[0]:
+            self.recall(inv, want=want)  # and go on: whether it is still there when this runs, is not sure
+        if state.marked:
+            self.work.spend(min(len(inv.argv), 40))
+            inv.notes = self.operand_notes(inv)
+        if state.links:
+            inv.argv = [inv.argv[0], *(word if word.startswith("-") else state.behind(word) for word in inv.argv[1:])]
+        self.invocations.append(inv)
+        printed: str | None = None
+        handler = handlers.find(name)
+        self.work.left -= handler is None
+        if handler is not None:
+            self.work.left -= 2
+            self.level += 1
+            if self.level > MAX_CALLS:
+                self.problems.append(Problem("too-deep", inv.span, name))
+                self.level -= 1
+                return ""
+            try:
+                printed = handler(self, inv, want)
+            finally:
+                self.level -= 1
+        elif state.files and (content := state.files.get(state.path(inv.argv[0]))) is not None:
+            return self.script(inv, content, want=want)
+        if printed is None and want:
+            printed = output(name, inv.argv, inv.stdin, state)
+            if name in DECODERS and known_part(printed).strip():
+                self.decoded.append(known_part(printed).strip())
+        return printed or ""
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything that following a command line showed."""
+
+    text: str
+    script: Script
+    invocations: list[Invocation]
+    problems: list[Problem]
+    resolved: dict[int, list[str]]
+    work: Work
+    state: State
+
+    @property
+    def used(self) -> frozenset[tuple[str, str]]:
+        """What was made use of that earlier command lines had left, see ``Known.lines``."""
+        return frozenset(self.state.used)
+
+
+def trace(
+    text: str,
+    *,
+    cwd: str | None = None,
+    aliases: Mapping[str, str] | None = None,
+    names: Callable[[], frozenset[str]] = frozenset,
+    known: Known = NOTHING,
+    stdin: str | None = None,
+    limit: int = READING,
+) -> Trace:
+    """Follow a command line.
+
+    Args:
+        text: the command line.
+        cwd: working directory, when known.
+        aliases: aliases known beforehand.
+        names: gives the names of programs that a glob in command position may mean.
+        known: what the shell knows from command lines before.
+        stdin: what the line would read, as far as known; a marker (values.py) for what is not.
+        limit: units of work for reading it.
+
+    Returns:
+        Every command that would run, as far as that can be known. Never raises on any text.
+    """
+    text = clean(text)
+    work = Work(limit)
+    script, problems = read(text, work=work)
+    work.grant(FOLLOWING)
+    tracer = Tracer(text, cwd, aliases, names, work, known=known)
+    tracer.problems += problems
+    try:
+        tracer.visit(script, stdin)
+        for text_at_exit, span in tracer.deferred[:20]:
+            tracer.run_text(text_at_exit, span)
+    except TooMuch:
+        tracer.problems.append(Problem("too-much", script.span))
+    except RecursionError:
+        tracer.problems.append(Problem("too-deep", script.span))
+    return Trace(text, script, tracer.invocations, tracer.problems, tracer.resolved, work, tracer.state)

@@ -1,0 +1,301 @@
+"""Following commands that run another command: sudo, env, xargs, find -exec, ssh and their like."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.command.interpreters import SHELLS
+from shellward.command.values import unknown
+from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
+
+if TYPE_CHECKING:
+    from shellward.command.handling import Handler
+    from shellward.command.invocation import Invocation
+    from shellward.command.trace import Tracer
+
+
+_SLOT = re.compile(r"\{[./%#]*\d*\}")
+_REMOTE_SHELLS = frozenset(["ssh", "slogin", "rsh", "tsh", "mosh", "autossh"])
+"""Wrappers whose inner command runs elsewhere: its output comes from the network."""
+
+
+def wrapper(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """Any command of the wrappers table."""
+    return wrapped(t, inv, inv.argv, WRAPPERS[inv.name], want=want)
+
+
+def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bool) -> str | None:  # noqa: C901, PLR0911
+    """Follow the command inside a wrapper's words."""
+    inner = find_inner(argv, wrap)
+    offset = len(inv.argv) - len(argv)
+    for index, skip in inner.code:
+        if index < len(argv):
+            span = inv.spans[index + offset] if inv.spans and index + offset < len(inv.spans) else inv.span
+            t.run_text(argv[index][skip:], span, stdin=inv.stdin, via=(*inv.via, inv.name))
+    rest = argv[inner.start :]
+    if inv.name == "command" and any(o in {"-v", "-V", "-pv", "-pV"} for o in inner.options):
+        return "/usr/bin/" + rest[0] + "\n" if rest else ""
+    if (
+        inv.name
+        in {
+            "sudo",
+            "doas",
+            "su",
+            "sg",
+            "run0",
+            "runuser",
+            "pkexec",
+            "machinectl",
+            "chroot",
+            "nsenter",
+            "unshare",
+        }
+        and not rest
+        and not inner.code
+    ):
+        if inv.stdin and any(
+            o.startswith(("-i", "-s", "--login", "--shell"))
+            for o in (*inner.options, "-s")
+            if inv.name != "sudo" or o in inner.options
+        ):
+            return t.run_code("sh", inv.stdin, inv, [], want=want)
+        return None
+    if inv.name in {"ssh", "slogin", "autossh"}:
+        _ssh_options(t, inv)
+    if not rest:
+        if inv.name in {"ssh", "slogin", "rsh"} and inv.stdin:
+            return t.run_text(inv.stdin, inv.span, via=(*inv.via, inv.name), want=want)
+        return None
+    if inv.name == "exec" and not inv.stdin and rest[0] in {"-", "--"}:
+        return None
+    if wrap.join:
+        at = inner.start + offset
+        span = (inv.spans[at][0], inv.spans[-1][1]) if inv.spans and at < len(inv.spans) else inv.span
+        if inv.name in {"ssh", "slogin", "rsh", "tsh", "mosh"} and inv.stdin and rest[0].rpartition("/")[2] in SHELLS:
+            return t.child(inv, rest, at, stdin=inv.stdin, want=want)
+        printed = t.run_text(" ".join(rest), span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
+        return unknown("net", inv.name) + printed if want and inv.name in _REMOTE_SHELLS else printed
+    return t.child(inv, rest, inner.start + offset, stdin=inv.stdin, want=want)
+
+
+def _ssh_options(t: Tracer, inv: Invocation) -> None:
+    for word in inv.argv[1:]:
+        match = re.match(r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE)
+        if match and match.group(1) != "none":
+            t.run_text(match.group(1), inv.span, via=(*inv.via, inv.name))
+
+
+def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``env NAME=value cmd``, ``env -S 'cmd args'``."""
+    argv = inv.argv
+    i = 1
+    while i < len(argv):
+        word = argv[i]
+        name, equals, value = word.partition("=")
+        if word == "--":
+            i += 1
+            break
+        if (
+            word in {"-S", "--split-string"}
+            or word.startswith("-S")
+            or name == "--split-string"
+            or re.fullmatch(r"-[iv0]+S", word)
+        ):
+            text = (
+                value
+                if equals and name == "--split-string"
+                else word[2:]
+                if word.startswith("-S") and len(word) > 2
+                else argv[i + 1]
+                if i + 1 < len(argv)
+                else ""
+            )
+            rest = (
+                argv[i + 1 :]
+                if (equals and name == "--split-string") or (word.startswith("-S") and len(word) > 2)
+                else argv[i + 2 :]
+            )
+            return t.run_text(" ".join([text, *rest]), inv.span, stdin=inv.stdin, want=want, via=(*inv.via, "env"))
+        if word.startswith("-"):
+            i += 1 + (word in {"-u", "-C", "-a", "--unset", "--chdir", "--argv0"})
+            continue
+        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+            t.state.assign(name, value)
+            i += 1
+            continue
+        break
+    if i >= len(argv):
+        return unknown("out", "env")
+    return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
+
+
+def _multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``busybox rm ..``: the first operand is the program."""
+    rest = inv.argv[1:]
+    if not rest or rest[0].startswith("-"):
+        return None
+    return t.child(inv, rest, 1, stdin=inv.stdin, want=want)
+
+
+def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
+    argv = inv.argv
+    wrap = Wrap(
+        "aEILnPsdRSJ",
+        frozenset(
+            (
+                "arg-file",
+                "delimiter",
+                "max-args",
+                "max-procs",
+                "max-lines",
+                "max-chars",
+                "process-slot-var",
+                "eof",
+            )
+        ),
+    )
+    inner = find_inner(argv, wrap)
+    rest = argv[inner.start :] or ["echo"]
+    text = inv.stdin
+    for at, word in enumerate(argv[: inner.start]):
+        if word in {"-a", "--arg-file"} and at + 1 < len(argv):
+            text = unknown("file", argv[at + 1])
+        elif word.startswith("--arg-file="):
+            text = unknown("file", word[11:])
+    token = ""
+    for at, word in enumerate(argv[: inner.start]):
+        if word in {"-I", "-J"} and at + 1 < len(argv):
+            token = argv[at + 1]
+        elif word.startswith(("-I", "--replace=")) or (word.startswith("-i") and len(word) > 2):
+            token = word.partition("=")[2] if word.startswith("--") else word[2:]
+        elif word in {"-i", "--replace"}:
+            token = "{}"  # noqa: S105
+    if text is None:
+        text = unknown("in", "stdin")
+    items = [
+        item for item in (text.split("\0") if "\0" in text else text.splitlines() if token else text.split()) if item
+    ][:64]
+    if not items:
+        items = [] if not token else [""]
+    if not token:
+        stdin = None
+        return t.child(
+            inv,
+            [*rest, *[item.strip("'\"") for item in items]],
+            inner.start,
+            stdin=stdin,
+            via="xargs",
+            want=want,
+        )
+    out = [
+        t.child(inv, [word.replace(token, item.strip()) for word in rest], inner.start, via="xargs", want=want)
+        for item in items[:12]
+    ]
+    return "".join(out)
+
+
+def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    argv = inv.argv
+    inner = find_inner(
+        argv,
+        Wrap(
+            "jPSaNnLdIEC",
+            frozenset(
+                (
+                    "jobs",
+                    "sshlogin",
+                    "arg-file",
+                    "colsep",
+                    "delay",
+                    "timeout",
+                    "joblog",
+                    "results",
+                    "retries",
+                    "workdir",
+                    "tmpdir",
+                    "halt",
+                    "load",
+                )
+            ),
+        ),
+    )
+    rest = argv[inner.start :]
+    items: list[str] = []
+    for mark in (":::", ":::+", "::::"):
+        if mark in rest:
+            at = rest.index(mark)
+            items = (
+                [w for w in rest[at + 1 :] if not w.startswith(":::")]
+                if mark != "::::"
+                else [unknown("file", w) for w in rest[at + 1 :]]
+            )
+            rest = rest[:at]
+            break
+    else:
+        items = (inv.stdin or "").splitlines() or [unknown("in", "stdin")]
+    command = " ".join(rest)
+    if not command:
+        return t.run_text("\n".join(items), inv.span, want=want, via=(*inv.via, "parallel"))
+    for item in items[:12]:
+        text = _SLOT.sub(lambda _: item, command) if _SLOT.search(command) else f"{command} {item}"  # noqa: B023  # used at once
+        t.run_text(text, inv.span, via=(*inv.via, "parallel"))
+    return None
+
+
+def _find(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    argv = inv.argv
+    i = 1
+    while i < len(argv) and (
+        argv[i] in {"-H", "-L", "-P", "-E", "-x", "-X", "-d", "-s"} or re.match(r"-O\d|-D", argv[i])
+    ):
+        i += 1 + (argv[i] == "-D")
+    starts: list[str] = []
+    while i < len(argv) and not (argv[i].startswith("-") and len(argv[i]) > 1) and argv[i] not in {"(", "!", ","}:
+        starts.append(argv[i])
+        i += 1
+    starts = starts or ["."]
+    pattern = next(
+        (argv[at + 1] for at, w in enumerate(argv[:-1]) if w in {"-name", "-iname", "-path", "-wholename", "-ipath"}),
+        "",
+    )
+    found = [f"{start.rstrip('/')}/{unknown('find', pattern)}" for start in starts[:8]]
+    while i < len(argv):
+        word = argv[i]
+        i += 1
+        if word in {"-exec", "-execdir", "-ok", "-okdir"}:
+            begin = i
+            while i < len(argv) and argv[i] != ";" and not (argv[i] == "+" and argv[i - 1] == "{}"):
+                i += 1
+            words: list[str] = []
+            for piece in argv[begin:i]:
+                if piece == "{}":
+                    words += found
+                else:
+                    words.append(piece.replace("{}", found[0]) if "{}" in piece else piece)
+            t.child(inv, words, begin)
+        elif word in {"-fprint", "-fprintf", "-fls", "-fprint0"} and i < len(argv):
+            t.effect([">", t.state.path(argv[i])], inv.span)
+    return "\n".join(found) + "\n" if want else None
+
+
+def _fd(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    argv = inv.argv
+    for mark in ("-x", "--exec", "-X", "--exec-batch"):
+        if mark in argv:
+            at = argv.index(mark) + 1
+            where = [w for w in argv[1 : at - 1] if not w.startswith("-")]
+            target = f"{where[1] if len(where) > 1 else '.'}/{unknown('find', where[0] if where else '')}"
+            words = [re.sub(r"\{[/.]*\}", lambda _: target, w) for w in argv[at:] if w != ";"]  # noqa: B023
+            if not any("{" in w for w in argv[at:]):
+                words.append(target)
+            t.child(inv, words, at)
+            return None
+    return "./" + unknown("find", "") + "\n" if want else None
+
+
+UNWRAP: dict[str, Handler] = {
+    "env": _env, "genv": _env, "busybox": _multicall, "toybox": _multicall, "xargs": _xargs, "gxargs": _xargs,
+    "parallel": _parallel, "find": _find, "gfind": _find, "fd": _fd, "fdfind": _fd,
+}  # fmt: skip
+"""Handlers by wrapper, where the table of wrappers.py is not enough."""

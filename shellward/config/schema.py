@@ -1,0 +1,184 @@
+"""The settings themselves: one struct per section of ``config.yaml``. Values only, no reading, no deciding.
+
+The docstrings are what ``docs/configuration.md`` says; a test compares the two.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1)]
+
+
+class RuleSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One rule of the user. Every matcher that is given must match (they are joined by *and*).
+
+    Attributes:
+        action: allow, ask or deny.
+        glob: shell pattern for one simple command, as it would run (``git push * origin feature/*``).
+        regex: regular expression; an allow rule must match a whole simple command, others match
+            anywhere.
+        argv: the first words of a simple command, exactly.
+        rule: id of a finding (``git.push-force``) or a whole pack (``git.*``).
+        backend: kinds of environment it holds for; empty means all.
+        task: ids of tasks (glob) it holds for; empty means all.
+        note: why it is there; shown when it decides.
+    """
+
+    action: Literal["allow", "ask", "deny"]
+    glob: Name | None = None
+    regex: Name | None = None
+    argv: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
+    rule: Name | None = None
+    backend: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    note: str = ""
+
+
+class AllowEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One remembered approval in ``command_allowlist``, as the gate writes it.
+
+    Attributes:
+        command: the normalised command, exactly; or with ``part``, one resolved inner command, exactly.
+        part: True when it covers that inner command inside any line, False when it is the whole line.
+        rules: the findings that were shown; a finding that is not among them is not covered.
+        affects: with ``part``: the targets that were shown.
+        backend: where it was approved.
+        target: the host, image or container it was approved for.
+        cwd: the working directory it was approved in (with ``part``, the inner command's); None holds anywhere.
+        reach: what that environment could touch; an environment that can touch more is not covered.
+        added: when, as an ISO 8601 date and time.
+    """
+
+    command: Name
+    part: bool = False
+    rules: tuple[str, ...] | None = None
+    affects: tuple[str, ...] = ()
+    backend: str | None = None
+    target: str | None = None
+    cwd: str | None = None
+    reach: tuple[str, ...] | None = None
+    added: str = ""
+
+
+class ReviewerSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The smart reviewer: any OpenAI-compatible endpoint (used in mode ``smart``).
+
+    Attributes:
+        base_url: where ``/chat/completions`` lives (``https://api.example.com/v1``).
+        model: name of the model.
+        api_key_env: name of the environment variable that holds the key; empty for endpoints without one.
+        timeout: seconds for the whole answer; later means: ask a person.
+        max_severity: the worst finding it may approve; worse goes to a person.
+        response_format: what is asked of the endpoint (``none`` for servers that know neither).
+        max_tokens: cap on the answer's length, in tokens.
+        cache_seconds: how long a verdict holds for the same command in the same context.
+    """
+
+    base_url: str = ""
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout: Seconds = 15.0
+    max_severity: Literal["low", "medium", "high", "critical"] = "high"
+    response_format: Literal["json_object", "none"] = "json_object"
+    max_tokens: Annotated[int, Meta(ge=50, le=100_000)] = 1_000
+    cache_seconds: Annotated[float, Meta(ge=0)] = 600.0
+
+
+class ApprovalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What may run, and who is asked.
+
+    Attributes:
+        mode: ``manual`` asks a person, ``smart`` asks the reviewer first, ``off`` asks nobody. The
+            never-allow list, deny rules and ask rules hold in every mode.
+        command_allowlist: remembered approvals: a string is exactly one normalised command, anywhere.
+        rules: the user's own rules.
+        low_severity: what to do with findings of severity low.
+        contained: the worst severity that a sandbox may take by itself when its reach contains the harm
+            (see docs/approval.md, the table of reach).
+        timeout: seconds a person has to answer; later means deny.
+        queue: whether a person in another terminal may answer: ``auto`` when one is watching, ``on`` always
+            waits, ``off`` never.
+        reviewer: the smart reviewer.
+    """
+
+    mode: Literal["manual", "smart", "off"] = "manual"
+    command_allowlist: tuple[Name | AllowEntry, ...] = ()
+    rules: tuple[RuleSpec, ...] = ()
+    low_severity: Literal["allow", "ask", "deny"] = "allow"
+    contained: Literal["none", "low", "medium", "high"] = "medium"
+    timeout: Seconds = 300.0
+    queue: Literal["auto", "on", "off"] = "auto"
+    reviewer: ReviewerSection = ReviewerSection()
+
+
+class AuditSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The audit log.
+
+    Attributes:
+        enabled: whether decisions are recorded.
+        path: the log file; empty means the state directory.
+        max_bytes: size at which the file is put aside and a new one begins; 0 for never.
+        fsync: when a record is forced to disk: ``findings`` for commands that had any, ``always``, ``never``.
+            Without it a record survives a crash of the program, not a loss of power.
+        on_error: what happens to a command whose decision cannot be recorded.
+    """
+
+    enabled: bool = True
+    path: str = ""
+    max_bytes: Count = 64 * 2**20
+    fsync: Literal["findings", "always", "never"] = "findings"
+    on_error: Literal["deny", "ignore"] = "deny"
+
+
+class SshSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where ``ssh`` environments connect to when nothing else is said.
+
+    Attributes:
+        host: name, address or alias of the SSH configuration.
+        user: login name; empty leaves it to the SSH configuration.
+        port: TCP port; None leaves it to the SSH configuration.
+        key: identity file.
+    """
+
+    host: str = ""
+    user: str = ""
+    port: Port | None = None
+    key: str = ""
+
+
+class TerminalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where commands run when the caller does not say.
+
+    Attributes:
+        env: kind of environment.
+        cwd: working directory to start in; empty means the environment's own.
+        timeout: seconds for a command in the foreground.
+        docker_image: image of ``docker`` environments.
+        ssh: the host of ``ssh`` environments.
+    """
+
+    env: Literal["local", "docker", "ssh", "singularity", "modal", "daytona"] = "local"
+    cwd: str = ""
+    timeout: Seconds = 180.0
+    docker_image: str = ""
+    ssh: SshSection = SshSection()
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """All settings.
+
+    Attributes:
+        approval: what may run, and who is asked.
+        audit: the audit log.
+        terminal: where commands run.
+        project_files: whether ``.shellward.yaml`` of a project is read; it can only make things stricter.
+    """
+
+    approval: ApprovalSection = ApprovalSection()
+    audit: AuditSection = AuditSection()
+    terminal: TerminalSection = TerminalSection()
+    project_files: bool = False

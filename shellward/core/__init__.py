@@ -1,0 +1,1 @@
+"""The leaf room: types, errors, limits. Imports the standard library only."""

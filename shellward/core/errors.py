@@ -1,0 +1,89 @@
+"""The errors of Shellward. A command that fails is never one of them: that is a ``Result``.
+
+::
+
+    ShellwardError
+    ├── ConfigError                 a setting is unknown or has a wrong value       (also ValueError)
+    ├── MissingDependency           an optional package is not installed            (also ImportError)
+    ├── Unsupported                 this backend cannot do that; see Capabilities
+    ├── EnvironmentUnavailable      the sandbox failed: no daemon, no image, gone
+    │   └── ConnectionLost          ... in the middle of a command, which may have run
+    ├── CommandTimeout              only where a caller asked for raising           (also TimeoutError)
+    ├── ApprovalRequired            the gate needs an answer first; carries the Decision
+    └── ApprovalDenied              the gate said no; carries the Decision
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shellward.core.gate import Decision
+    from shellward.core.types import Result
+
+
+class ShellwardError(Exception):
+    """Root of everything that Shellward raises on purpose."""
+
+
+class ConfigError(ShellwardError, ValueError):
+    """A setting is unknown or has a wrong value; the message is one line and names the key."""
+
+
+class MissingDependency(ShellwardError, ImportError):  # noqa: N818  # public name, fixed by the spec
+    """An optional package is not installed; the message holds the exact install line."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} is not installed; run: pip install 'shellward[{extra}]'")
+
+
+class Unsupported(ShellwardError):  # noqa: N818
+    """This environment cannot do what was asked; its ``Capabilities`` say so beforehand."""
+
+    def __init__(self, what: str, kind: str, advice: str = "") -> None:
+        self.what = what
+        self.kind = kind
+        super().__init__(f"{kind} environments cannot {what}" + (f"; {advice}" if advice else ""))
+
+
+class EnvironmentUnavailable(ShellwardError):  # noqa: N818
+    """The sandbox itself failed (no daemon, host or image, or it is gone); says what to do."""
+
+
+class ConnectionLost(EnvironmentUnavailable):
+    """The sandbox went away in the middle of a command, which may have run, in whole or in part.
+
+    Attributes:
+        result: what the command had printed by then; its ``exit_code`` is -1. None when nothing was running.
+    """
+
+    def __init__(self, message: str, result: "Result | None" = None) -> None:
+        self.result = result
+        super().__init__(message)
+
+
+class CommandTimeout(ShellwardError, TimeoutError):  # noqa: N818
+    """A command took longer than its limit, and the caller asked for an exception (``Result.check()``).
+
+    Attributes:
+        result: the output so far, with ``timed_out`` set.
+    """
+
+    def __init__(self, result: "Result") -> None:
+        self.result = result
+        super().__init__(f"timed out after {result.duration:.1f} s: {result.command[:200]}")
+
+
+class ApprovalRequired(ShellwardError):  # noqa: N818
+    """The gate wants an answer before this command may run."""
+
+    def __init__(self, decision: "Decision", message: str) -> None:
+        self.decision = decision
+        super().__init__(message)
+
+
+class ApprovalDenied(ShellwardError):  # noqa: N818
+    """The gate refused this command; nothing has run."""
+
+    def __init__(self, decision: "Decision", message: str) -> None:
+        self.decision = decision
+        super().__init__(message)

@@ -1,0 +1,240 @@
+"""The control shell of an environment: signals what a command left behind, renews the lease.
+
+It is a warm shell of its own, opened before it is needed, because killing must work when a sandbox can start
+no further process. What it runs uses builtins only (scripts/kill.sh).
+"""
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+from shellward.core.errors import ConnectionLost
+from shellward.core.limits import KILL_GRACE
+from shellward.core.types import StreamName
+from shellward.environments.base import Backend
+from shellward.environments.encoding import Request, quote, script
+from shellward.environments.shell import Execution, Shell
+
+_CALL_LIMIT = 10.0
+_ROUNDS = 60
+_EMPTY_LOOKS = 3
+_MANY = 30
+_CROWD = 500
+"""So many are no command that would tidy up when it is asked to; each look at them takes a while, too."""
+_TICK = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Send a signal to everything that belongs to the command; "0" only looks."""
+
+    signal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let time pass: read what the shell says for so many seconds."""
+
+    seconds: float
+
+
+Step = Round | Pause
+Plan = Generator[Step, tuple[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What belongs to one command: see scripts/kill.sh."""
+
+    mark: str
+    shell_pid: int
+    holder: int
+    since: int
+    skip: str
+
+
+def kill_plan(execution: Execution, first: str) -> Plan:
+    """Say step by step how a command is ended; the answer to a ``Round`` is (processes, shells) found alive.
+
+    First ask (``first``, TERM or INT), wait a little, then KILL until nothing is left, and last the shell itself
+    when it has not ended in order by then.
+    """
+    left, shells = yield Round(first)
+    patience = time.monotonic() + KILL_GRACE
+    while 0 < left < _CROWD and time.monotonic() < patience:
+        yield Pause(0.02)
+        left, shells = yield Round("0")
+    empty = 0
+    for attempt in range(_ROUNDS):
+        if not left:
+            # Twice: what hops from process to process may have been between two when this looked.
+            empty += 1
+            if empty == _EMPTY_LOOKS:
+                break
+            yield Pause(0.02)
+            left, shells = yield Round("0")
+            continue
+        empty = 0
+        # What forks faster than it is killed is stopped first, the shell with it: it may be the one that forks.
+        crowd = left > _MANY
+        if crowd and attempt % 2 == 0:
+            yield Round("STOP")
+        left, shells = yield Round("KILL+" if crowd else "KILL")
+        yield Pause(0.01)
+    patience = time.monotonic() + KILL_GRACE
+    while not execution.died and time.monotonic() < patience:
+        yield Pause(0.02)
+    if not execution.died and shells:
+        yield Round("KILL+")
+        yield Pause(0.02)
+        # A builtin may have started something between the last look and its end.
+        yield Round("KILL")
+
+
+class Control:
+    """See the module. Thread-safe.
+
+    Args:
+        backend: where.
+        environment: the environment's id, with which every mark of its processes begins.
+        user: whose processes it can signal; None: the backend's default.
+        sweep: when the client is gone, end all that is ours at once and remove this directory (for places that
+            have no lease); None: leave it to the lease.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        environment: str,
+        user: str | None = None,
+        sweep: str | None = None,
+    ) -> None:
+        self._shell = Shell(backend, mark=f"{environment}.control", directory="", user=user)
+        self._environment = environment
+        self._sweep = sweep
+        self._lock = threading.Lock()
+        self._loaded = 0
+
+    def open(self) -> None:
+        """Open it now, so that it is there when it is needed.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        with self._lock:
+            self._ready()
+
+    def call(self, text: str) -> str:
+        """Run a line of shell in it; returns what it printed.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone, or does not answer in time.
+        """
+        with self._lock:
+            self._ready()
+            return self._run(text)
+
+    def _ready(self) -> None:
+        self._shell.ensure()
+        if self._loaded == self._shell.pid:
+            return
+        self._run(script("kill.sh"))
+        if self._sweep is not None:
+            mark = f"SHELLWARD_COMMAND={self._environment}."
+            last = f"sw_all {mark}; rm -rf {quote(self._sweep.encode()).decode()}"
+            self._run(f"trap {quote(last.encode()).decode()} EXIT")
+        self._loaded = self._shell.pid
+
+    def _run(self, text: str) -> str:
+        printed: list[bytes] = []
+
+        def sink(stream: StreamName, data: bytes) -> None:
+            if stream is StreamName.STDOUT:
+                printed.append(data)
+
+        execution = self._shell.begin(Request(text=text))
+        deadline = time.monotonic() + _CALL_LIMIT
+        while execution.outcome is None:
+            left = deadline - time.monotonic()
+            if left <= 0 or not self._shell.advance(execution, left, sink):
+                self._shell.close()
+                raise ConnectionLost("the sandbox does not answer")
+        return b"".join(printed).decode("utf-8", "replace")
+
+    def know(self, shell: Shell) -> None:
+        """Remember a shell, so that what it left behind is found by its pipes, too."""
+        self.call(f"sw_know {shell.pid} {shell.holder}")
+
+    def target(self, shell: Shell, execution: Execution) -> Target:
+        """Work out what belongs to a command.
+
+        The sandbox's clock is read now; the command began at most ``elapsed`` seconds before that reading.
+        """
+        jobs = f"sw_jobs {quote(shell.state_path.encode()).decode()} {execution.number}" if shell.state_path else ""
+        answer = self.call(f"sw_uptime; {jobs}").split()
+        elapsed = time.monotonic() - execution.started
+        since = int(answer[0]) - int(elapsed * _TICK) - 1
+        mark = f"SHELLWARD_COMMAND={shell.mark}.{execution.number};"
+        return Target(mark, execution.shell_pid, execution.holder, since, " ".join(answer[1:]))
+
+    def round(self, target: Target, signal: str) -> tuple[int, int]:
+        """Signal everything that belongs to ``target``; how many processes and shells were alive."""
+        line = f"sw_round '{target.mark}' {target.shell_pid} {target.holder} {target.since} '{target.skip}' {signal}"
+        left, shells = self.call(line).split()
+        return int(left), int(shells)
+
+    def idle(self, execution: Execution) -> bool:
+        """Whether the shell waits for its next command, though it has not said that this one is over."""
+        return self.call(f"sw_idle {execution.shell_pid} {execution.holder}").strip() == "idle"
+
+    def end_all(self) -> None:
+        """End all that is ours in the sandbox, but for this shell."""
+        self.call(f"sw_all SHELLWARD_COMMAND={self._environment}.")
+
+    def beat(self, path: str, value: int) -> None:
+        """Renew the lease."""
+        self.call(f"echo {value} >{quote(path.encode()).decode()}")
+
+    def close(self) -> None:
+        """Close it; with ``sweep`` it cleans up behind itself. Idempotent."""
+        with self._lock:
+            self._shell.close()
+
+
+def carry_out(plan: Plan, control: Control, target: Target, pause: Callable[[float], None]) -> None:
+    """Carry out a plan; ``pause`` waits for so many seconds, and may read the shell's channel meanwhile."""
+    answer = (0, 0)
+    step = next(plan, None)
+    while step is not None:
+        match step:
+            case Round(signal):
+                answer = control.round(target, signal)
+            case Pause(seconds):
+                pause(seconds)
+        try:
+            step = plan.send(answer)
+        except StopIteration:
+            return
+
+
+def end_execution(
+    control: Control, shell: Shell, execution: Execution, first: str, pause: Callable[[float], None]
+) -> None:
+    """Carry out the plan for a command whose ``end`` was agreed to; the next one waits until this is over.
+
+    Args:
+        control: of the user whose command it is.
+        shell: where it runs.
+        execution: the command.
+        first: signal to begin with.
+        pause: see ``carry_out``.
+
+    Raises:
+        EnvironmentUnavailable: the sandbox is gone.
+    """
+    try:
+        carry_out(kill_plan(execution, first), control, control.target(shell, execution), pause)
+    finally:
+        execution.settled.set()

@@ -1,0 +1,379 @@
+"""Docker: a hardened container per environment, through the docker SDK. Podman's socket works the same way.
+
+The container's main process is a watchdog (scripts/lease.sh): when no client renews its lease it ends, and the
+engine removes the container. Commands run in shells opened by ``exec``.
+"""
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency, Unsupported
+from shellward.core.limits import LEASE
+from shellward.core.types import EnvironmentInfo, Stats
+from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
+from shellward.environments.config import parse_config
+from shellward.environments.docker.channel import DockerChannel
+from shellward.environments.docker.config import CAPABILITIES, LABEL, SCRATCH, DockerConfig, check
+from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
+from shellward.environments.encoding import script
+from shellward.environments.local import owner
+
+
+class DockerBackend:
+    """See Backend."""
+
+    kind = "docker"
+    scratch = SCRATCH
+
+    def __init__(self, client: Any, container: Any, config: DockerConfig) -> None:
+        self.client = client
+        self.container = container
+        self.config = config
+        self.lease: float | None = config.lease
+        self._destroyed = False
+        self._lock = threading.Lock()
+
+    @property
+    def handle(self) -> str:
+        """See Backend."""
+        where = f"{self.config.context}/" if self.config.context else ""
+        return f"docker:{where}{self.container.id}"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See Backend."""
+        return Capabilities(
+            snapshot=True, expose=_is_here(self.client), stats=True, user=True, attach=True, isolated=True
+        )
+
+    def open(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        user: str | None = None,
+        pty: PtySize | None = None,
+    ) -> Channel:
+        """See Backend."""
+        api = self.client.api
+        with mapped(f"container {self.container.short_id}"):
+            made = api.exec_create(
+                self.container.id,
+                list(argv),
+                stdin=True,
+                tty=pty is not None,
+                environment=dict(env or {}),
+                workdir=cwd or self.config.cwd,
+                user=user or "",
+            )
+            wrapped = api.exec_start(made["Id"], socket=True, tty=pty is not None)
+            if pty is not None:
+                api.exec_resize(made["Id"], height=pty.rows, width=pty.columns)
+        return DockerChannel(wrapped, api, made["Id"], tty=pty is not None)
+
+    def explain_loss(self) -> str:
+        """See Backend."""
+        try:
+            with mapped("docker"):
+                self.container.reload()
+        except EnvironmentUnavailable as error:
+            return str(error)
+        state = self.container.attrs["State"]
+        if state.get("OOMKilled"):
+            return "the container ran out of memory"
+        if not state.get("Running"):
+            return f"the container has ended with exit status {state.get('ExitCode')}"
+        return ""
+
+    def destroy(self) -> None:
+        """See Backend."""
+        with self._lock:
+            if self._destroyed:
+                return
+            self._destroyed = True
+        docker = sdk()
+        try:
+            self.container.remove(force=True, v=True)
+        except docker.errors.NotFound:
+            pass
+        except docker.errors.APIError as error:
+            if "already in progress" not in str(error):
+                raise EnvironmentUnavailable(f"cannot remove container {self.container.short_id}: {error}") from error
+        except (docker.errors.DockerException, OSError) as error:
+            raise EnvironmentUnavailable(
+                f"cannot remove container {self.container.short_id}, its lease will ({short(str(error))})",
+            ) from error
+        finally:
+            self.client.close()
+
+    def detach(self) -> None:
+        """See Backend."""
+        self.client.close()
+
+    def snapshot(self) -> str:
+        """See Backend."""
+        with mapped("snapshot"):
+            image = self.container.commit(
+                repository=f"shellward/snapshot-{secrets.token_hex(6)}",
+                tag="latest",
+                changes=[f"LABEL {LABEL}.snapshot=1"],
+            )
+        return str(image.tags[0])
+
+    def restore(self, snapshot: str) -> None:
+        """See Backend."""
+        with mapped(f"snapshot {snapshot}"):
+            self.client.images.get(snapshot)
+        with mapped("restore"):
+            self.container.remove(force=True, v=True)
+        self.config = msgspec.structs.replace(self.config, image=snapshot, build=None, pull="never")
+        self.container = start(self.client, self.config)
+
+    def expose(self, port: int) -> str:
+        """See Backend. A port named in ``ports`` is published; others are reachable on a local engine's bridge.
+
+        Both are so on the engine's own machine alone.
+        """
+        if not _is_here(self.client):
+            advice = "its ports are reachable on the engine's machine alone; make a tunnel to that"
+            raise Unsupported(f"expose port {port} of an engine on another machine", self.kind, advice)
+        with mapped("expose"):
+            self.container.reload()
+        settings = self.container.attrs["NetworkSettings"]
+        published = (settings.get("Ports") or {}).get(f"{port}/tcp")
+        if published:
+            return f"127.0.0.1:{published[0]['HostPort']}"
+        addresses = [net["IPAddress"] for net in settings.get("Networks", {}).values() if net.get("IPAddress")]
+        if addresses and str(self.client.api.base_url).startswith("http+docker"):  # of a socket
+            return f"{addresses[0]}:{port}"
+        raise Unsupported(f"expose port {port}", self.kind, f"create it with ports=[{port}] and a network")
+
+    def stats(self) -> Stats:
+        """See Backend."""
+        with mapped("stats"):
+            seen = self.client.api.stats(self.container.id, stream=False, one_shot=True)
+        memory = seen.get("memory_stats", {})
+        details = memory.get("stats", {})
+        cache = details.get("inactive_file", details.get("total_inactive_file", 0))
+        return Stats(
+            cpu_seconds=seen.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage", 0) / 1e9,
+            memory_bytes=max(0, memory["usage"] - cache) if "usage" in memory else None,
+            memory_limit_bytes=memory.get("limit"),
+            pids=seen.get("pids_stats", {}).get("current"),
+        )
+
+
+def _is_here(client: Any) -> bool:
+    """Whether an engine is on this machine: behind a socket, or a port of this machine's own."""
+    where = urlsplit(str(client.api.base_url))
+    if where.scheme == "http+docker":  # the SDK's own name for what is no TCP: a socket, a pipe of Windows, ssh
+        return where.netloc != "ssh"
+    return where.hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+def start(client: Any, config: DockerConfig, progress: OnStep | None = None) -> Any:
+    """Create and start the container of an environment; when that fails or is interrupted, nothing is left of it.
+
+    Raises:
+        EnvironmentUnavailable: the image is not there, or the engine refuses.
+    """
+    docker = sdk()
+    arguments = _arguments(client, config)
+    with mapped(f"container from {config.image!r}"):
+        try:
+            container = client.containers.create(**arguments)
+        except docker.errors.ImageNotFound:
+            with mapped(f"image {config.image!r}"):
+                if config.pull == "never":
+                    raise
+                pull(client, config.image, progress)
+            container = client.containers.create(**arguments)
+    try:
+        with mapped(f"container from {config.image!r}"):
+            container.start()
+    except BaseException:
+        with contextlib.suppress(docker.errors.APIError):
+            container.remove(force=True)
+        raise
+    return container
+
+
+def _arguments(client: Any, config: DockerConfig) -> dict[str, Any]:
+    docker = sdk()
+    labels = {
+        **config.labels,  # ours say what is whose, so they come last
+        f"{LABEL}.id": secrets.token_hex(6),
+        f"{LABEL}.owner": owner(),
+        f"{LABEL}.lease": str(config.lease),
+        f"{LABEL}.config": msgspec.json.encode(config).decode(),
+    }
+    cpus = config.cpus if config.cpus is None else min(config.cpus, _processors(client))
+    requests = [docker.types.DeviceRequest(count=config.gpus, capabilities=[["gpu"]])] if config.gpus else None
+    return {
+        "image": config.image,
+        "entrypoint": ["sh", "-c", script("lease.sh"), "shellward"],
+        "command": [f"{SCRATCH}/lease", str(max(1, round(config.lease)))],
+        "name": config.name,
+        "user": config.user,
+        "environment": config.env,
+        "labels": labels,
+        "init": True,
+        "auto_remove": True,
+        "cap_drop": ["ALL"],
+        "cap_add": [*CAPABILITIES, *config.cap_add],
+        "security_opt": ["no-new-privileges"],
+        "pids_limit": config.pids_limit,
+        "mem_limit": config.memory,
+        "nano_cpus": None if cpus is None else round(cpus * 1e9),
+        "network": None if config.network in ("bridge", "none") else config.network,
+        "network_mode": config.network if config.network in ("bridge", "none") else None,
+        "read_only": config.read_only,
+        "tmpfs": {SCRATCH: "rw,nosuid,nodev,size=16m,mode=1777", **config.tmpfs},
+        "mounts": [
+            docker.types.Mount(each.target, _source(each.source), "bind", read_only=each.read_only)
+            for each in config.mounts
+        ],
+        "ports": {f"{port}/tcp": ("127.0.0.1", None) for port in config.ports},
+        "device_requests": requests,
+        "stop_signal": "SIGKILL",
+        "detach": True,
+    }
+
+
+def _source(path: str) -> str:
+    """A path of the engine's machine, or the name of a volume."""
+    return str(Path(path).expanduser().absolute()) if path.startswith(("/", ".", "~")) else path
+
+
+_engines: dict[str, int] = {}
+
+
+def _processors(client: Any) -> float:
+    """How many processors the engine has: it refuses a limit above that."""
+    url = str(client.api.base_url)
+    if url not in _engines:
+        _engines[url] = int(client.info().get("NCPU", 1))
+    return _engines[url]
+
+
+def create(config: Mapping[str, object], progress: OnStep | None = None) -> DockerBackend:
+    """See BackendFactory."""
+    sdk()
+    settings = parse_config(DockerConfig, config, "docker")
+    check(settings)
+    client = connect(settings.context)
+    try:
+        if settings.build is not None:
+            build(client, settings.build, settings.image, progress)
+        elif settings.pull == "always":
+            pull(client, settings.image, progress)
+        container = start(client, settings, progress)
+    except BaseException:
+        client.close()
+        raise
+    return DockerBackend(client, container, settings)
+
+
+def attach(handle: str) -> DockerBackend:
+    """See BackendFactory."""
+    sdk()
+    context, _, container_id = handle.partition(":")[2].rpartition("/")
+    client = connect(context or None)
+    try:
+        with mapped(handle):
+            container = client.containers.get(container_id)
+        config = _saved_config(container, handle)
+    except BaseException:
+        client.close()
+        raise
+    return DockerBackend(client, container, config)
+
+
+def _saved_config(container: Any, handle: str) -> DockerConfig:
+    saved = _label(container, "config", handle)
+    if container.status != "running":
+        raise EnvironmentUnavailable(f"{handle} is {container.status}; create a new environment")
+    return msgspec.json.decode(saved, type=DockerConfig)
+
+
+def _label(container: Any, name: str, handle: str) -> str:
+    value = container.labels.get(f"{LABEL}.{name}")
+    if value is None:
+        raise EnvironmentUnavailable(f"{handle} was not made by Shellward")
+    return str(value)
+
+
+def remove(handle: str) -> bool:
+    """See BackendFactory.
+
+    Raises:
+        EnvironmentUnavailable: the engine does not answer, or that container is not ours.
+    """
+    docker = sdk()
+    context, _, container_id = handle.partition(":")[2].rpartition("/")
+    client = connect(context or None)
+    try:
+        with mapped(handle):
+            container = client.containers.get(container_id)
+            _label(container, "id", handle)
+            container.remove(force=True, v=True)
+    except EnvironmentUnavailable as error:
+        if isinstance(error.__cause__, docker.errors.NotFound) or "already in progress" in str(error):
+            return False
+        raise
+    finally:
+        client.close()
+    return True
+
+
+def list_environments() -> Sequence[EnvironmentInfo]:
+    """See BackendFactory."""
+    client = connect()
+    try:
+        with mapped("docker"):
+            found = client.containers.list(all=True, filters={"label": f"{LABEL}.id"}, ignore_removed=True)
+            return [_info(container) for container in found]
+    finally:
+        client.close()
+
+
+def _info(container: Any) -> EnvironmentInfo:
+    labels = container.labels
+    return EnvironmentInfo(
+        handle=f"docker:{container.id}",
+        kind="docker",
+        name=container.name,
+        image=container.attrs["Config"]["Image"],
+        created=datetime.fromisoformat(container.attrs["Created"][:19] + "+00:00"),
+        state=container.status,
+        owner=labels.get(f"{LABEL}.owner", ""),
+        lease=float(labels.get(f"{LABEL}.lease", LEASE)),
+        labels={key: value for key, value in labels.items() if not key.startswith(LABEL)},
+    )
+
+
+def doctor() -> Diagnosis:
+    """See BackendFactory."""
+    try:
+        client = connect()
+    except MissingDependency as error:
+        return Diagnosis("docker", works=False, summary="the docker SDK is not installed", advice=str(error))
+    except (EnvironmentUnavailable, ConfigError) as error:
+        return Diagnosis("docker", works=False, summary="no engine", advice=str(error))
+    try:
+        with mapped("docker"):
+            version = client.version()
+    except EnvironmentUnavailable as error:
+        return Diagnosis("docker", works=False, summary="no engine", advice=str(error))
+    finally:
+        client.close()
+    return Diagnosis("docker", works=True, summary=f"engine {version['Version']} (API {version['ApiVersion']})")

@@ -1,0 +1,303 @@
+"""From a request to the bytes that a warm shell reads. Pure; the other direction is protocol.py.
+
+A command travels as data: quoted for ``eval``, or as a counted string that bash reads in blocks. It is never
+spliced into the framing, so a syntax error in it is its own.
+"""
+
+import errno
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from shellward.core.errors import ConfigError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One command for a warm shell.
+
+    Attributes:
+        text: a shell line, any number of lines long.
+        cwd: absolute path to run it in, for this command alone.
+        env: variables for this command alone.
+        stdin: short standard input, carried along.
+        stdin_file: name in the sandbox to read standard input from (with ``stdin``: to keep it in).
+        merge_stderr: standard error goes where standard output goes.
+        subshell: run it in a subshell, so that it leaves no trace in this shell.
+        state: with ``subshell``: where the state to begin with is saved, without the number at its end.
+        state_number: number of the state that is meant, when it is to be no other; without it the command does not run.
+    """
+
+    text: str
+    cwd: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+    stdin_file: str | None = None
+    merge_stderr: bool = False
+    subshell: bool = False
+    state: str | None = None
+    state_number: int | None = None
+
+
+@cache
+def script(name: str) -> str:
+    """Return a file of scripts/ without its comments and indentation, to be short on the wire."""
+    text = (files(__package__) / "scripts" / name).read_text(encoding="ascii")
+    lines = (line.strip() for line in text.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("#"))
+
+
+def encode_text(text: str, what: str = "a command") -> bytes:
+    """Encode what goes to a shell; surrogates stand for the bytes they came from (PEP 383).
+
+    Raises:
+        ConfigError: it holds a NUL, which no shell and no program's argument can.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    if b"\0" in data:
+        raise ConfigError(f"{what} cannot hold a NUL character (at offset {data.index(0)})")
+    return data
+
+
+def quote(data: bytes) -> bytes:
+    """Quote for any POSIX shell."""
+    return b"'" + data.replace(b"'", b"'\\''") + b"'"
+
+
+_ESCAPE = {byte: b"\\x%02x" % byte for byte in range(128, 256)} | {0x27: b"\\'", 0x5C: b"\\\\"}
+_NOT_PLAIN = re.compile(rb"['\\\x80-\xff]")
+
+
+def quote_ascii(data: bytes) -> bytes:
+    """Quote for bash in pure ASCII, so that characters are bytes in whatever locale the user has set."""
+    if data.isascii():
+        return quote(data)
+    return b"$'" + _NOT_PLAIN.sub(lambda match: _ESCAPE[match[0][0]], data) + b"'"
+
+
+_PRINTF = {byte: b"\\0%03o" % byte for byte in (0, *range(128, 256))} | {0x5C: b"\\\\"}
+_NOT_PRINTF = re.compile(rb"[\x00\\\x80-\xff]")
+
+
+def printf_escape(data: bytes) -> bytes:
+    """Escape bytes for ``printf %b`` (POSIX printf, "%b"), in ASCII and without NUL."""
+    return _NOT_PRINTF.sub(lambda match: _PRINTF[match[0][0]], data)
+
+
+def join(argv: Sequence[str]) -> str:
+    """Quote an argument vector into a shell line that runs it as it stands, past functions and builtins."""
+    if not argv:
+        raise ConfigError("a command given as a list needs at least the program's name")
+    words = [quote(encode_text(word, "an argument")) for word in argv]
+    # exec knows no "--" in dash, and env does everywhere.
+    before = b"env -- " if argv[0].startswith("-") else b""
+    return (b"(exec " + before + b" ".join(words) + b")").decode("utf-8", "surrogateescape")
+
+
+def _assignments(env: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    pairs = []
+    for name, value in env.items():
+        if not _NAME.match(name):
+            raise ConfigError(f"env: {name!r} is not a name that a shell variable can have")
+        pairs.append((name.encode(), encode_text(value, f"env {name}")))
+    return pairs
+
+
+def _place(path: bytes, number: int | None) -> bytes:
+    return b"__sw_from=%s __sw_to=%s\n" % (path, b"" if number is None else b"%d" % number)
+
+
+class Dialect:
+    """How one family of shells is spoken to: bash, or any other POSIX shell."""
+
+    name = "sh"
+    out, err = b"8", b"9"
+    call = b"command "
+    # With "command", since a syntax error in a plain eval ends a POSIX shell.
+    evaluate = b"\\command eval"
+    hide = b" 7>&8 8>&- 9>&-"
+    _forget = b"__sw_f=;"
+
+    def quote(self, data: bytes) -> bytes:
+        """Quote a word."""
+        return quote(data)
+
+    def boot(self, *, key: bytes, mark: str, state: str) -> bytes:
+        """Return what a newly started shell reads first.
+
+        Args:
+            key: the channel's key, for the marker that says the shell is ready.
+            mark: beginning of SHELLWARD_COMMAND, which marks the processes of this session.
+            state: where the session's state is saved, without the number at its end; empty: nowhere.
+        """
+        ready = (
+            self.call + b"printf '\\036" + key + b"\\0' >&" + self.err + b"\n",
+            self.call
+            + b"printf '\\036"
+            + key
+            + b' R %s %s %s %s %s\\0\' "$$" "$PPID" "${__sw_v:--}" "${__sw_i:--}" "$PWD" >&'
+            + self.out,
+            b"\n",
+        )
+        traps = b"trap '__sw_x \"$@\"' EXIT\ntrap 'exit 124' 62\n"
+        parts = (
+            self._definitions(),
+            self._state(self.quote(encode_text(state)), mark.encode()),
+            self._begin(),
+            traps,
+        )
+        return b"".join(parts + ready)
+
+    def _definitions(self) -> bytes:
+        return script("posix.sh").encode()
+
+    def _state(self, path: bytes, mark: bytes) -> bytes:
+        place = b"__sw_f=" + path + b" __sw_m=" + mark + b"\n"
+        restore = self._restore(path) if path != b"''" else b""
+        return place + restore + place  # the saved state holds those of the shell that saved it
+
+    def _restore(self, path: bytes, number: int | None = None) -> bytes:
+        return _place(path, number) + script("restore.posix.sh").encode()
+
+    def _begin(self) -> bytes:
+        return b"case $(readlink /proc/$$/exe 2>/dev/null) in *busybox*)__sw_v=busybox;;*)__sw_v=-;;esac\n"
+
+    def command(self, request: Request, *, nonce: bytes, count: int, mark: str) -> bytes:
+        """Return what makes the shell run ``request`` as its command number ``count``.
+
+        Args:
+            request: the command.
+            nonce: for the end marker.
+            count: number of the command in this shell.
+            mark: beginning of SHELLWARD_COMMAND.
+        """
+        text = self.evaluate + b' "$__sw_X"' + self.quote(self.wrapped(request, count, mark))
+        line = self._stdin(request) + b"__sw_r %d;" % count + text + self._redirections(request)
+        return line + b";{ \\__sw_b;} 2>/dev/null\n\\__sw_e " + nonce + b' "$@"||exit 125\n'
+
+    def _stdin(self, request: Request) -> bytes:
+        if request.stdin is None or request.stdin_file is None:
+            return b""
+        place = self.quote(encode_text(request.stdin_file))
+        return b"__sw_d " + place + b" " + quote(printf_escape(request.stdin)) + b";"
+
+    def _redirections(self, request: Request) -> bytes:
+        source = b"/dev/null" if request.stdin_file is None else self.quote(encode_text(request.stdin_file))
+        errors = self.out if request.merge_stderr else self.err
+        return b" <" + source + b" >&" + self.out + b" 2>&" + errors + self.hide
+
+    def wrapped(self, request: Request, count: int, mark: str) -> bytes:
+        """Return the command's text with what must stand around it: directory, variables, state, subshell."""
+        text = encode_text(request.text)
+        if not (request.cwd is not None or request.env or request.subshell):
+            return text
+        # "command eval", since assignments before "builtin eval" are not exported, and before a plain eval they
+        # stay in a POSIX shell.
+        assignments = [name + b"=" + self.quote(value) for name, value in _assignments(request.env)]
+        run = b" ".join([*assignments, b'\\command eval "$__sw_X"' + self.quote(text)])
+        if request.subshell:
+            number = b"%s.%d;" % (mark.encode(), count)
+            before = self._take_over(request, request.state, number) if request.state else b""
+            run = b"(" + before + run + b")"
+        return run if request.cwd is None else self._with_cwd(request.cwd, run)
+
+    def _with_cwd(self, cwd: str, run: bytes) -> bytes:
+        place = self.quote(encode_text(cwd))
+        enter = self.call + b"cd -- " + place + b" 2>/dev/null"
+        wrong = b"if [ ! -e %s ];then __sw_q=%d;elif [ ! -d %s ];then __sw_q=%d;else __sw_q=%d;fi" % (
+            place,
+            errno.ENOENT,
+            place,
+            errno.ENOTDIR,
+            errno.EACCES,
+        )
+        return b"__sw_p=$PWD __sw_P=${OLDPWD-};if " + enter + b";then " + run + b";else " + wrong + b";fi"
+
+    def _take_over(self, request: Request, state: str, mark: bytes) -> bytes:
+        call, cwd = self.call, request.cwd
+        unread = call + b"printf 'shellward: the state of the session could not be read\\n' >&2;exit 125"
+        lines = [
+            b"__sw_i=\n" + self._restore(self.quote(encode_text(state)), request.state_number).rstrip(),
+            b'if [ -z "$__sw_i" ];then ' + unread + b";fi",
+            call + b"trap - EXIT 62",
+            self._forget + b"export SHELLWARD_COMMAND=" + quote(mark),
+            b'if [ -n "$__sw_o" ];then set "-$__sw_o";fi',
+        ]
+        if cwd is not None:
+            lines.append(call + b"cd -- " + self.quote(encode_text(cwd)) + b"||exit 125")
+        return b"\n".join(lines) + b"\n"
+
+
+class Busybox(Dialect):
+    """busybox ash: an error below "command eval" makes its subshells go on as if they were the shell itself (1.35).
+
+    So a plain eval it is: a syntax error costs the shell, not the state.
+    """
+
+    evaluate = b"\\eval"
+
+
+class Bash(Dialect):
+    """bash: the command is read in blocks, functions and every option are kept."""
+
+    name = "bash"
+    out, err = b"250", b"251"
+    call = b"\\builtin "
+    hide = b""
+    _forget = b""
+
+    def quote(self, data: bytes) -> bytes:
+        """Quote a word in ASCII."""
+        return quote_ascii(data)
+
+    def boot(self, *, key: bytes, mark: str, state: str) -> bytes:
+        """As of any shell, but read in blocks, and evaluated at the top level."""
+        text = super().boot(key=key, mark=mark, state=state)
+        return b'\\builtin read -r -N %d __sw_h;\\builtin eval "$__sw_h"\n' % len(text) + text
+
+    def _definitions(self) -> bytes:
+        return script("bash.sh").encode()
+
+    def _state(self, path: bytes, mark: bytes) -> bytes:
+        place = b"__sw_f=" + path + b" __sw_m=" + mark + b"\nreadonly __sw_f __sw_m\n"
+        return place + (self._restore(path) if path != b"''" else b"")
+
+    def _restore(self, path: bytes, number: int | None = None) -> bytes:
+        # The names of the two aliases are those of functions in the saved state.
+        free = b"\\builtin unalias __sw __sw_ 2>/dev/null\n"
+        return free + _place(path, number) + script("restore.bash.sh").encode()
+
+    def _begin(self) -> bytes:
+        return script("begin.bash.sh").encode()
+
+    def command(self, request: Request, *, nonce: bytes, count: int, mark: str) -> bytes:
+        """As of any shell, but the text comes after the line, as a counted string."""
+        text = self.wrapped(request, count, mark)
+        if not text.isascii():
+            text = self.call + b"eval " + self.quote(text)
+        # The empty line: after an unbalanced quote in eval, bash 5.2 misreads the line that comes next.
+        begin = b"\n"
+        # See bash.sh for the end.
+        counted = b"%08d%08d%s__sw_\nexit 125 #%s\n" % (len(text), count, text, nonce)
+        if not (request.merge_stderr or request.stdin_file):
+            return begin + b"__sw\n" + counted
+        before, stdin = b"", b""
+        if request.stdin is not None and request.stdin_file is not None:
+            data = printf_escape(request.stdin)
+            stdin = b"%08d" % len(data) + data
+            before = b"\\__sw_d " + self.quote(encode_text(request.stdin_file)) + b";"
+        run = b'\\__sw_r;\\builtin eval "$__sw_X$__sw_c"' + self._redirections(request)
+        return begin + before + run + b";__sw_\n" + stdin + counted
+
+
+DIALECTS = {"bash": Bash(), "sh": Dialect(), "busybox": Busybox()}
+
+
+def dialect_of(shell: str) -> Dialect:
+    """Return how to speak to a shell, by its program name (``/usr/bin/bash``, ``dash``, ``busybox sh``)."""
+    program = shell.split(maxsplit=1)[0].rpartition("/")[2] if shell else "sh"
+    return DIALECTS["bash" if program.startswith("bash") else "sh"]

@@ -1,0 +1,373 @@
+"""Files of an environment, through its shell: ``cat``, ``stat``, ``mv`` and ``tar`` are all it needs.
+
+Whole files and trees stream; nothing is held in memory but what the caller asked for.
+"""
+
+import errno
+import os
+import re
+import stat as stat_bits
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+from shellward.core.types import Chunk, FileInfo, FileType, Result, StreamName
+from shellward.environments.encoding import quote
+from shellward.environments.unpack import unpack_tar
+
+if TYPE_CHECKING:
+    from shellward.environments.environment import Environment
+    from shellward.environments.running import Stdin
+
+Progress = Callable[[int, int | None], None]
+
+_CHUNK = 1 << 18
+
+_ERRORS = {
+    "No such file or directory": errno.ENOENT,
+    "nonexistent directory": errno.ENOENT,  # dash's own words for a redirection
+    "Not a directory": errno.ENOTDIR,
+    "Is a directory": errno.EISDIR,
+    "Permission denied": errno.EACCES,
+    "Operation not permitted": errno.EPERM,
+    "No space left on device": errno.ENOSPC,
+    "Disk quota exceeded": errno.EDQUOT,
+    "Read-only file system": errno.EROFS,
+    "File name too long": errno.ENAMETOOLONG,
+    "Too many levels of symbolic links": errno.ELOOP,
+    "File exists": errno.EEXIST,
+    "not a regular file": errno.EINVAL,
+}
+
+# $p is the path. A link is followed by hand, since mv replaces it; a device or FIFO can only be written to.
+_WRITE = """
+if [ -L "$p" ]; then p=$(readlink -f -- "$p") || exit; fi
+if [ -d "$p" ]; then echo "$p: Is a directory" >&2; exit 1; fi
+if [ -e "$p" ] && [ ! -f "$p" ]; then exec cat >"$p"; fi
+case $p in */*) d=${p%/*}/ ;; *) d= ;; esac
+t=${d}.shellward.$$.tmp
+trap 'rm -f -- "$t"' EXIT
+if [ -z "$m" ]; then
+  m=644
+  if [ -e "$p" ]; then m=$(stat -c %a -- "$p") && o=$(stat -c %u:%g -- "$p"); fi
+fi
+(umask 077 && cat >"$t") || exit
+if [ -n "$n" ] && [ "$(stat -c %s -- "$t")" != "$n" ]; then echo "the data did not arrive whole" >&2; exit 1; fi
+if [ -n "$o" ] && [ "$(stat -c %u:%g -- "$t")" != "$o" ]; then chown "$o" -- "$t" 2>/dev/null; fi
+if [ -n "$x" ]; then touch -d "@$x" -- "$t" || exit; fi
+chmod "$m" -- "$t" && mv -f -- "$t" "$p"
+"""
+
+_WHERE = """
+q=$p
+while [ -n "${q%/*}" ] && [ ! -e "$q" ]; do q=${q%/*}; done
+if [ "$q" = "$p" ]; then [ -d "$p" ] || echo file
+elif [ -d "$q" ]; then echo missing
+else echo below; fi
+:
+"""
+
+# What is no regular file may have no end, or no beginning.
+_READ = """
+if [ -f "$p" ] || [ -d "$p" ] || [ ! -e "$p" ]; then cat -- "$p"; else echo "$p: not a regular file" >&2; false; fi
+"""
+
+_LIST = """
+cd -- "$p" || exit
+set -- * .[!.]* ..?*
+for f do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\\0' "$f"; fi; done
+printf '\\0'
+for f do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\\0' "./$f"; fi; done |
+  xargs -0 -r stat -c '%f %s %Y %u %g/%n' -- 2>/dev/null
+:
+"""
+_META = re.compile(rb"([0-9a-f]+) (\d+) (-?\d+) (\d+) (\d+)/\./")
+
+
+def _word(path: str) -> str:
+    return quote(os.fsencode(path)).decode("utf-8", "surrogateescape")
+
+
+def _absolute(environment: "Environment", path: str) -> str:
+    if "\0" in path:
+        raise ValueError("a path cannot hold a NUL character")
+    if not path:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return path if path.startswith("/") else f"{environment.cwd.rstrip('/')}/{path}"
+
+
+def _run(
+    environment: "Environment",
+    text: str,
+    path: str,
+    *,
+    stdin: "Stdin" = None,
+    sink: Callable[[Chunk], None] | None = None,
+) -> Result:
+    """Run a script of this module in a shell of its own; its complaint becomes the matching OSError."""
+    from shellward.environments.running import make_call
+
+    whole = f"p={_word(path)}\nexport LC_ALL=C\n{text}"
+    limit = 10_000 if sink else None
+    with environment.helper() as shell:
+        call = make_call(whole, stdin=stdin, max_output=limit, full_output=False)
+        result = environment.run_on(shell, call, sink)
+    if result.exit_code:
+        error = _error(result, path)
+        if error.errno in {errno.ENOENT, errno.EIO} and text is not _WHERE:
+            error = _explained(environment, error, path)
+        raise error
+    return result
+
+
+def _explained(environment: "Environment", error: OSError, path: str) -> OSError:
+    """Tell "missing" from "below a file": lesser shells and tools have one message for both, or words of their own."""
+    where = _run(environment, _WHERE, path).stdout.strip()
+    number = {"missing": errno.ENOENT, "below": errno.ENOTDIR, "file": errno.ENOTDIR}.get(where)
+    if number is None or (where == "file" and error.errno != errno.EIO):
+        return error
+    return OSError(number, os.strerror(number), path)
+
+
+def _error(result: Result, path: str) -> OSError:
+    message = result.stderr.strip()
+    for words, number in _ERRORS.items():
+        if words in message:
+            return OSError(number, os.strerror(number), path)
+    return OSError(errno.EIO, message or f"failed with exit status {result.exit_code}", path)
+
+
+def read(environment: "Environment", path: str) -> bytes:
+    """See ``Environment.read_file``."""
+    parts: list[bytes] = []
+
+    def sink(chunk: Chunk) -> None:
+        if chunk.stream is StreamName.STDOUT:
+            parts.append(chunk.data)
+
+    _run(environment, _READ, _absolute(environment, path), sink=sink)
+    return b"".join(parts)
+
+
+def write(environment: "Environment", path: str, data: bytes, *, mode: int | None) -> None:
+    """See ``Environment.write_file``."""
+    _write(environment, _absolute(environment, path), data, size=len(data), mode=mode)
+
+
+def _write(
+    environment: "Environment",
+    path: str,
+    data: "Stdin",
+    *,
+    size: int | None,
+    mode: int | None,
+    modified: int | None = None,
+) -> None:
+    values = f"m={'' if mode is None else format(mode, 'o')} n={'' if size is None else size} o= x={modified or ''}"
+    _run(environment, f"({values}\n{_WRITE})", path, stdin=data)
+
+
+def stat(environment: "Environment", path: str) -> FileInfo:
+    """See ``Environment.stat``."""
+    full = _absolute(environment, path)
+    name = full.rstrip("/").rpartition("/")[2] or "/"
+    result = _run(environment, "stat -c '%f %s %Y %u %g/./' -- \"$p\"", full)
+    match = _META.match(result.stdout_bytes)
+    if match is None:
+        raise OSError(errno.EIO, f"stat said {result.stdout!r}", path)
+    return _info(match, name, path)
+
+
+def list_dir(environment: "Environment", path: str) -> list[FileInfo]:
+    """See ``Environment.list_dir``."""
+    full = _absolute(environment, path)
+    result = _run(environment, f"(set +f; {_LIST})", full)
+    listed, _, described = (b"\0" + result.stdout_bytes).partition(b"\0\0")
+    names = listed.split(b"\0")[1:]
+    return sorted(_entries(described, names, path), key=lambda info: info.name)
+
+
+def _entries(described: bytes, names: list[bytes], path: str) -> Iterator[FileInfo]:
+    """Match descriptions with names; a file that went away in between has none of the first."""
+    place = 0
+    for name in names:
+        match = _META.match(described, place)
+        if match and described.startswith(name + b"\n", match.end()):
+            text = os.fsdecode(name)
+            yield _info(match, text, f"{path.rstrip('/') or ''}/{text}")
+            place = match.end() + len(name) + 1
+
+
+def _info(match: re.Match[bytes], name: str, path: str) -> FileInfo:
+    bits = int(match[1], 16)
+    kind = FileType.OTHER
+    if stat_bits.S_ISREG(bits):
+        kind = FileType.FILE
+    elif stat_bits.S_ISDIR(bits):
+        kind = FileType.DIRECTORY
+    elif stat_bits.S_ISLNK(bits):
+        kind = FileType.SYMLINK
+    return FileInfo(
+        name=name,
+        path=path,
+        type=kind,
+        size=int(match[2]),
+        mode=stat_bits.S_IMODE(bits),
+        modified=datetime.fromtimestamp(int(match[3]), UTC),
+        uid=int(match[4]),
+        gid=int(match[5]),
+    )
+
+
+def upload(environment: "Environment", local: Path, remote: str, progress: Progress | None) -> None:
+    """See ``Environment.upload``."""
+    target = _absolute(environment, remote)
+    if local.is_dir():
+        _upload_tree(environment, local, target, progress)
+        return
+    with local.open("rb") as source:
+        status = os.fstat(source.fileno())
+        size = status.st_size if stat_bits.S_ISREG(status.st_mode) else None
+        _write(
+            environment,
+            target,
+            _counted(source, size, progress),
+            size=size,
+            mode=stat_bits.S_IMODE(status.st_mode),
+            modified=int(status.st_mtime),
+        )
+
+
+def _counted(source: BinaryIO, size: int | None, progress: Progress | None) -> Iterator[bytes]:
+    done = 0
+    while chunk := source.read(_CHUNK):
+        yield chunk
+        done += len(chunk)
+        if progress is not None:
+            progress(done, size)
+
+
+def _upload_tree(environment: "Environment", local: Path, target: str, progress: Progress | None) -> None:
+    total = sum(path.lstat().st_size for path in local.rglob("*") if path.is_file() and not path.is_symlink())
+    unpack = 'mkdir -p -- "$p" && cd -- "$p" && exec tar -xpf -'
+    with _packer(local, total, progress) as chunks:
+        _run(environment, f"({unpack})", target, stdin=chunks)
+
+
+@contextmanager
+def _packer(local: Path, total: int, progress: Progress | None) -> Iterator[Iterator[bytes]]:
+    """Make a tar of a tree, bit by bit, as an iterator: a thread writes what the iterator reads."""
+    reader, writer = os.pipe()
+    error: list[BaseException] = []
+    done = 0
+
+    def note(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        nonlocal done
+        info.uid = info.gid = 0
+        info.uname = info.gname = ""
+        done += info.size
+        if progress is not None and info.size:
+            progress(done, total)
+        return info
+
+    def pack() -> None:
+        try:
+            with (
+                os.fdopen(writer, "wb") as out,
+                tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as tar,
+            ):
+                tar.add(local, arcname=".", filter=note)
+        except BrokenPipeError:
+            return  # nobody reads on; the reader says why
+        except BaseException as failure:  # noqa: BLE001  # raised by the iterator, in the caller's thread
+            error.append(failure)
+
+    def chunks() -> Iterator[bytes]:
+        while chunk := os.read(reader, _CHUNK):
+            yield chunk
+        thread.join()
+        if error:
+            raise error[0]
+
+    thread = threading.Thread(target=pack, name="shellward-pack", daemon=True)
+    thread.start()
+    try:
+        yield chunks()
+    finally:
+        os.close(reader)
+        thread.join()
+
+
+def download(environment: "Environment", remote: str, local: Path, progress: Progress | None) -> None:
+    """See ``Environment.download``."""
+    source = _absolute(environment, remote)
+    result = _run(environment, "stat -L -c '%f %s %Y %u %g/./' -- \"$p\"", source)
+    match = _META.match(result.stdout_bytes)
+    if match is None:
+        raise OSError(errno.EIO, f"stat said {result.stdout!r}", remote)
+    info = _info(match, "", source)
+    if info.type is FileType.DIRECTORY:
+        _download_tree(environment, source, local, progress)
+        return
+    part = local.with_name(f".shellward.{os.getpid()}.{threading.get_ident()}.part")
+    try:
+        with part.open("wb") as out:
+            _copy_out(environment, _READ, source, out, total=info.size, progress=progress)
+        part.chmod(info.mode)
+        os.utime(part, (info.modified.timestamp(), info.modified.timestamp()))
+        part.replace(local)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy_out(
+    environment: "Environment",
+    text: str,
+    path: str,
+    out: IO[bytes],
+    *,
+    total: int | None,
+    progress: Progress | None,
+) -> None:
+    done = 0
+
+    def sink(chunk: Chunk) -> None:
+        nonlocal done
+        if chunk.stream is StreamName.STDOUT:
+            out.write(chunk.data)
+            done += len(chunk.data)
+            if progress is not None:
+                progress(done, total)
+
+    _run(environment, text, path, sink=sink)
+
+
+def _download_tree(environment: "Environment", source: str, local: Path, progress: Progress | None) -> None:
+    reader, writer = os.pipe()
+    error: list[BaseException] = []
+
+    def unpack() -> None:
+        try:
+            with os.fdopen(reader, "rb") as data, tarfile.open(fileobj=data, mode="r|") as tar:
+                unpack_tar(tar, local)
+                while data.read(_CHUNK):  # what tar pads its end with
+                    pass
+        except BaseException as failure:  # noqa: BLE001  # raised below, in the caller's thread
+            error.append(failure)
+
+    thread = threading.Thread(target=unpack, name="shellward-unpack", daemon=True)
+    thread.start()
+    try:
+        with os.fdopen(writer, "wb") as out:
+            _copy_out(environment, '(cd -- "$p" && exec tar -cf - .)', source, out, total=None, progress=progress)
+    except BrokenPipeError:
+        if not error:
+            raise
+    finally:
+        thread.join()
+    if error:
+        raise error[0]

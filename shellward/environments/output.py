@@ -1,0 +1,240 @@
+"""What is kept of a command's output: head and tail in memory, everything in a file where that is asked for.
+
+Memory stays flat however much is printed.
+"""
+
+import codecs
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from shellward.core.limits import HEAD_SHARE, KEPT_OUTPUT
+from shellward.core.types import StreamName
+
+_SMALL = 1 << 12
+_WIDEST = 4  # bytes that one character takes at the most in UTF-8
+
+
+class Kept:
+    """The beginning and the end of a byte stream.
+
+    Args:
+        limit: characters to keep; 0 keeps nothing, None everything.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._room = 0 if limit is None else limit * _WIDEST
+        self._head: list[bytes] = []
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes."""
+        self.total += len(data)
+        if self._limit is None:
+            _append(self._head, data)
+            return
+        if self._room > 0:
+            _append(self._head, data[: self._room])
+            rest = data[self._room :]
+            self._room -= len(data)
+            data = rest
+            if not data:
+                return
+        _append(self._tail, data)
+        self._tail_size += len(data)
+        most = self._limit * _WIDEST
+        while self._tail and self._tail_size - len(self._tail[0]) >= most:
+            self._tail_size -= len(self._tail.popleft())
+
+    def finish(self, note: Callable[[int], str]) -> tuple[str, bytes, bool]:
+        """Return text, bytes and whether something was left out.
+
+        Args:
+            note: makes the line that stands for what was left out, from its number of bytes.
+        """
+        data = b"".join(self._head)
+        if not self._tail and (self._limit is None or self.total <= self._limit):
+            return data.decode("utf-8", "replace"), data, False
+        limit = self._limit or 0
+        if not self._tail and len(data) == self.total:
+            text = data.decode("utf-8", "replace")
+            if len(text) <= limit:
+                return text, data, False
+        end = b"".join(self._tail)
+        head_size = int(limit * HEAD_SHARE)
+        head = data[: head_size * _WIDEST].decode("utf-8", "replace")[:head_size]
+        tail_source = (data + end)[-(limit * _WIDEST) :] if limit else b""
+        tail = tail_source.decode("utf-8", "replace")[-(limit - head_size) :] if limit > head_size else ""
+        head_bytes = _encode_like(head, data)
+        tail_bytes = _encode_tail(tail, tail_source)
+        left_out = self.total - len(head_bytes) - len(tail_bytes)
+        return head + note(left_out) + tail, head_bytes + tail_bytes, True
+
+
+def _append(parts: "list[bytes] | deque[bytes]", data: bytes) -> None:
+    """Append, or add to the last part while that is small: a byte of its own costs fifty."""
+    if parts and len(parts[-1]) + len(data) < _SMALL:
+        parts[-1] += data
+    else:
+        parts.append(data)
+
+
+def _encode_like(text: str, source: bytes) -> bytes:
+    """Return the beginning of ``source`` that decodes to ``text``."""
+    if "\ufffd" not in text:
+        return source[: len(text.encode())]
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    done = 0
+    for place in range(len(source)):
+        if done >= len(text):
+            return source[:place]
+        done += len(decoder.decode(source[place : place + 1]))
+    return source
+
+
+def _encode_tail(text: str, source: bytes) -> bytes:
+    """Return the end of ``source`` that decodes to ``text``."""
+    if "\ufffd" not in text:
+        size = len(text.encode())
+        return source[len(source) - size :]
+    whole = source.decode("utf-8", "replace")
+    return source[len(_encode_like(whole[: len(whole) - len(text)], source)) :]
+
+
+class Spool:
+    """A file that takes everything, or the first bytes of it.
+
+    The file is made when the first bytes come; it is the caller's to remove.
+
+    Args:
+        path: where.
+        limit: bytes to keep; None: all.
+    """
+
+    def __init__(self, path: Path, limit: int | None) -> None:
+        self.path = path
+        self._limit = limit
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self.complete = True
+
+    def add(self, data: bytes) -> None:
+        """Append.
+
+        Raises:
+            OSError: the disk is full, or the directory cannot be written to.
+        """
+        if self._limit is not None and self._size + len(data) > self._limit:
+            self.complete = False
+            data = data[: max(0, self._limit - self._size)]
+        if not data:
+            return
+        if self._file is None:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._file.write(data)
+        self._size += len(data)
+
+    def close(self) -> None:
+        """Close the file; idempotent."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class Collector:
+    """Everything that is kept of one command: stdout, stderr, both in order, and the file.
+
+    Args:
+        max_output: characters kept of each; None: all.
+        keep_file: makes the path for the file when it turns out to be needed; None: there is none.
+        everything: the file is wanted from the first byte on, whole.
+    """
+
+    def __init__(
+        self,
+        max_output: int | None,
+        *,
+        keep_file: Callable[[], Path] | None = None,
+        everything: bool = False,
+    ) -> None:
+        self._kept = {name: Kept(max_output) for name in StreamName}
+        self._both = Kept(max_output)
+        self._keep_file = keep_file
+        self._everything = everything
+        self._spool: Spool | None = None
+        self._before: list[bytes] = []
+        self._threshold = 0 if max_output is None else max_output
+
+    def add(self, stream: StreamName, data: bytes) -> None:
+        """Take what came on one stream."""
+        self._kept[stream].add(data)
+        self._both.add(data)
+        if self._keep_file is None:
+            return
+        if self._spool is not None:
+            self._spool.add(data)
+            return
+        self._before.append(data)
+        if self._both.total > self._threshold or self._everything:
+            self._spool = Spool(self._keep_file(), None if self._everything else KEPT_OUTPUT)
+            for part in self._before:
+                self._spool.add(part)
+            self._before.clear()
+
+    def close(self) -> None:
+        """Release the file."""
+        if self._spool is not None:
+            self._spool.close()
+
+    def finish(self) -> dict[str, object]:
+        """Close the file and return the fields of ``Result`` that hold output."""
+        if self._spool is None and self._everything and self._keep_file is not None:
+            self._spool = Spool(self._keep_file(), None)
+            self._spool.path.write_bytes(b"")
+        self.close()
+        out, out_bytes, cut_out = self._kept[StreamName.STDOUT].finish(self._note)
+        err, err_bytes, cut_err = self._kept[StreamName.STDERR].finish(self._note)
+        both, both_bytes, cut_both = self._both.finish(self._note)
+        truncated = cut_out or cut_err or cut_both
+        return {
+            "stdout": out,
+            "stderr": err,
+            "output": both,
+            "stdout_bytes": out_bytes,
+            "stderr_bytes": err_bytes,
+            "output_bytes": both_bytes,
+            "truncated": truncated,
+            "full_output": self._file_of(truncated),
+        }
+
+    def _file_of(self, truncated: bool) -> Path | None:
+        if self._spool is None:
+            return None
+        if truncated or self._everything:
+            return self._spool.path
+        self._spool.path.unlink(missing_ok=True)
+        return None
+
+    def _note(self, left_out: int) -> str:
+        where = ""
+        if self._spool is not None:
+            what = "everything" if self._spool.complete else f"the first {KEPT_OUTPUT // 2**20} MiB"
+            where = f"; {what} is in {self._spool.path}"
+        return f"\n[... {left_out} bytes left out{where} ...]\n"
+
+
+class Decoder:
+    """Turns the chunks of one stream into text, without breaking a character at a border."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def text(self, data: bytes, *, final: bool = False) -> str:
+        """Decode the next bytes; with ``final`` what is incomplete becomes U+FFFD."""
+        return self._decoder.decode(data, final)

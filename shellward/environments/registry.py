@@ -1,0 +1,106 @@
+"""Which kinds of environment there are. A backend's module is imported when it is used, its SDK inside it."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from shellward.core.errors import ConfigError
+from shellward.core.types import EnvironmentInfo
+from shellward.environments.base import Diagnosis
+
+if TYPE_CHECKING:
+    from shellward.environments.base import Backend, BackendFactory, OnStep
+    from shellward.environments.environment import Environment
+
+BACKENDS = {
+    "local": "shellward.environments.local",
+    "docker": "shellward.environments.docker",
+}
+"""Name to module. A new backend is one file, one line here, one extra, one test line, one page."""
+
+
+def backend(kind: str) -> "BackendFactory":
+    """Import a backend's module.
+
+    Raises:
+        ConfigError: there is no such kind.
+    """
+    if kind not in BACKENDS:
+        raise ConfigError(f"environment: unknown kind {kind!r}; known are {', '.join(BACKENDS)}")
+    module: BackendFactory = import_module(BACKENDS[kind])
+    return module
+
+
+def create(kind: str, *, progress: "OnStep | None" = None, **config: object) -> "Environment":
+    """Make an environment without a gate: the engine room, for trusted code. ``shellward.Terminal`` is the guarded one.
+
+    Commands in it run unasked, unrecorded and whatever they are.
+
+    Args:
+        kind: ``local``, ``docker``, ...
+        progress: is called with a line of text for each step, while an image is pulled or built.
+        config: the backend's settings; see its ``...Config``.
+
+    Raises:
+        ConfigError: an unknown kind or key, or a wrong value.
+        MissingDependency: the backend's SDK is not installed.
+        EnvironmentUnavailable: no daemon, no image, no permission; says what to do.
+    """
+    from shellward.environments.environment import of
+
+    shell = config.get("shell", "auto")
+    return of(backend(kind).create(config, progress), str(shell))
+
+
+def attach(handle: str, *, shell: str = "auto") -> "Environment":
+    """Find a living environment by the handle that another process printed, with its files and its state.
+
+    Raises:
+        EnvironmentUnavailable: it is not there any more.
+        ConfigError: that is no handle.
+    """
+    from shellward.environments.environment import of
+
+    return of(attach_backend(handle), shell)
+
+
+def attach_backend(handle: str) -> "Backend":
+    """Find the sandbox of a handle; see ``attach``."""
+    kind, _, rest = handle.partition(":")
+    if not rest:
+        raise ConfigError(f"handle: {handle!r} is not of the form kind:id")
+    return backend(kind).attach(handle)
+
+
+def remove(handle: str) -> bool:
+    """End an environment with all that is in it, in whatever state it is; False when there is none.
+
+    Raises:
+        EnvironmentUnavailable: it cannot be reached, or was not made by Shellward.
+        Unsupported: environments of this kind end with the program that made them.
+        ConfigError: that is no handle.
+    """
+    kind, _, rest = handle.partition(":")
+    if not rest:
+        raise ConfigError(f"handle: {handle!r} is not of the form kind:id")
+    return backend(kind).remove(handle)
+
+
+def list_environments(kind: str | None = None) -> list[EnvironmentInfo]:
+    """List the environments of every client, of one kind or of all that work here.
+
+    Raises:
+        EnvironmentUnavailable: ``kind`` was named and does not work here.
+    """
+    if kind is not None:
+        return list(backend(kind).list_environments())
+    found: list[EnvironmentInfo] = []
+    for each in BACKENDS:
+        if backend(each).doctor().works:
+            found += backend(each).list_environments()
+    return found
+
+
+def doctor() -> Sequence[Diagnosis]:
+    """Say of every backend whether it works here."""
+    return [backend(kind).doctor() for kind in BACKENDS]

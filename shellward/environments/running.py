@@ -1,0 +1,415 @@
+"""One command from its arguments to its result: what run, stream and asyncio share, and the driver of run."""
+
+import itertools
+import os
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable
+from shellward.core.limits import INLINE_BYTES, MAX_OUTPUT
+from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_name
+from shellward.environments.control import end_execution
+from shellward.environments.encoding import Request, join
+from shellward.environments.feeder import Feeder
+from shellward.environments.output import Collector, Decoder
+from shellward.environments.shell import Execution, Outcome, Shell, Sink
+
+if TYPE_CHECKING:
+    from shellward.environments.environment import Environment
+
+Directory = str | os.PathLike[str]
+Command = str | Sequence[str | os.PathLike[str]]
+Stdin = bytes | str | BinaryIO | Iterable[bytes] | None
+OnOutput = Callable[[Chunk], None]
+
+TIMED_OUT = 124
+INTERRUPTED = 130
+_AFTER_KILL = 5.0
+_FIRST_LOOK = 2.0
+_SECOND_LOOK = 0.2
+_SELDOM = 60.0
+_NOTICE = re.compile(rb"^(?:[^\n]*: line \d+: +\d+ )?(?:Terminated|Killed|Interrupt)\b[^\n]*\n", re.MULTILINE)
+"""What a shell remarks of the process that we ended; the command did not print it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The arguments of one ``run``, checked.
+
+    Attributes:
+        shown: the command as people read it.
+        words: the command, when it was given as a list.
+        screen: is given input that comes bit by bit, and b"" at its end; returns what may be sent. If it raises,
+            the command is ended.
+    """
+
+    text: str
+    shown: str
+    timeout: float | None = None
+    cwd: str | None = None
+    env: Mapping[str, str] | None = None
+    stdin: Stdin = None
+    merge_stderr: bool = False
+    max_output: int | None = MAX_OUTPUT
+    full_output: bool | str | Path | None = None
+    screen: Callable[[bytes], bytes] | None = None
+    words: tuple[str, ...] | None = None
+
+
+def make_call(command: Command, **options: object) -> Call:
+    """Check the arguments of a ``run``.
+
+    Raises:
+        ConfigError: one of them is unusable; names it.
+        TypeError: ``stdin`` is nothing that can be read.
+    """
+    if isinstance(command, str):
+        words, shown, text = None, command, command
+    else:
+        words = tuple(_words(command))
+        shown, text = shlex.join(words), join(words)
+    call = Call(text=text, shown=shown, words=words, **_checked(options))  # type: ignore[arg-type]
+    stdin = call.stdin
+    if not (stdin is None or isinstance(stdin, bytes | bytearray | memoryview | str) or hasattr(stdin, "__iter__")):
+        raise TypeError(f"stdin: needs bytes, text, a binary file or an iterable of bytes, not {stdin!r}")
+    if call.timeout is not None and not (_is_number(call.timeout, Real) and call.timeout > 0):
+        raise ConfigError(f"timeout: needs a number of seconds above 0, not {call.timeout!r}")
+    if call.max_output is not None and not (_is_number(call.max_output, int) and call.max_output >= 0):
+        raise ConfigError(f"max_output: needs a number of characters, not {call.max_output!r}")
+    return call
+
+
+def _words(command: object) -> list[str]:
+    if isinstance(command, bytes | os.PathLike) or not isinstance(command, Sequence):
+        raise ConfigError(f"command: give text or a list of words, not {type(command).__name__}")
+    return [path_text(word, "command", "a list of text") for word in command]
+
+
+def path_text(path: object, key: str, wanted: str = "text or a path") -> str:
+    """Return a path, or another word, as text.
+
+    Raises:
+        ConfigError: it is neither text nor a path.
+    """
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise ConfigError(f"{key}: needs {wanted}, not {path!r}")
+    return text
+
+
+def _checked(options: dict[str, object]) -> dict[str, object]:
+    """Paths as text, and nothing but text in ``env``."""
+    cwd, env, full = options.get("cwd"), options.get("env"), options.get("full_output")
+    if cwd is not None:
+        options["cwd"] = path_text(cwd, "cwd")
+    if full is not None and not isinstance(full, bool):
+        options["full_output"] = path_text(full, "full_output", "True, False or a path")
+    if env is not None:
+        if not isinstance(env, Mapping):
+            raise ConfigError(f"env: needs names and their values, not {type(env).__name__}")
+        for name, value in env.items():
+            if not isinstance(name, str):
+                raise ConfigError(f"env: {name!r} is not a name that a shell variable can have")
+            if not isinstance(value, str):
+                raise ConfigError(f"env: {name}: needs text, not {value!r}")
+    return options
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+class Run:
+    """One command on one shell, from the request to the result: what sync and asyncio share. No I/O.
+
+    Args:
+        call: what to run.
+        shell: on which shell; its lock is held.
+        saved: state to begin with, when the shell is one of the pool.
+        base_cwd: what a relative directory is relative to.
+        spool: makes a path for the file with the full output.
+        on_output: is called with each piece of output.
+        state_number: of the one state that is meant by ``saved``; None: the newest.
+
+    Attributes:
+        on_end: is called with the result, also with a partial one of a lost connection.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        shell: Shell,
+        *,
+        pooled: bool,
+        saved: str | None,
+        base_cwd: str,
+        spool: Callable[[], Path],
+        on_output: OnOutput | None,
+        state_number: int | None = None,
+    ) -> None:
+        self.call = call
+        self.on_end: Callable[[Result], None] | None = None
+        self.shell = shell
+        self._pooled = pooled
+        self._on_output = on_output
+        self._decoders = {name: Decoder() for name in StreamName} if on_output else {}
+        wanted = call.full_output
+        place: Callable[[], Path] | None = spool
+        if wanted is False:
+            place = None
+        elif isinstance(wanted, str | Path):
+            place = Path(wanted).absolute
+        everything = wanted is not None and wanted is not False
+        self.collector = Collector(call.max_output, keep_file=place, everything=everything)
+        self.stdin_file: str | None = None
+        stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
+        self.source: BinaryIO | Iterable[bytes] | None = None
+        inline: bytes | None = None
+        if stdin is not None:
+            self.stdin_file = f"{shell.directory}/in.{next(_numbers)}"
+            if isinstance(stdin, bytes | bytearray | memoryview) and len(stdin) <= INLINE_BYTES:
+                inline = bytes(stdin)
+            elif isinstance(stdin, bytes | bytearray | memoryview):
+                view = memoryview(stdin)
+                self.source = (bytes(view[at : at + INLINE_BYTES]) for at in range(0, len(view), INLINE_BYTES))
+            else:
+                self.source = stdin
+        cwd = call.cwd
+        if cwd is not None and not cwd.startswith("/"):
+            cwd = f"{base_cwd.rstrip('/')}/{cwd}"
+        self.request = Request(
+            text=call.text,
+            cwd=cwd,
+            env=call.env or {},
+            stdin=inline,
+            stdin_file=self.stdin_file,
+            merge_stderr=call.merge_stderr,
+            subshell=pooled,
+            state=saved,
+            state_number=state_number,
+        )
+
+    def sink(self, stream: StreamName, data: bytes) -> None:
+        """Take a piece of output."""
+        execution = self.shell.execution
+        if execution is not None and execution.ended_by:
+            data = _NOTICE.sub(b"", data)
+            if not data:
+                return
+        self.collector.add(stream, data)
+        if self._on_output is not None:
+            self._on_output(Chunk(stream, data, self._decoders[stream].text(data)))
+
+    def result(self, execution: Execution, outcome: Outcome) -> Result:
+        """Make the result.
+
+        Raises:
+            FileNotFoundError, NotADirectoryError, PermissionError: the directory asked for cannot be entered.
+        """
+        duration = time.monotonic() - execution.started
+        if outcome.wrong_cwd:
+            self.collector.close()
+            raise OSError(outcome.wrong_cwd, os.strerror(outcome.wrong_cwd), self.request.cwd)
+        status = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED}.get(outcome.ended_by or "", outcome.status)
+        result = Result(
+            command=self.call.shown,
+            exit_code=status,
+            duration=duration,
+            cwd=outcome.cwd or self.shell.cwd,
+            timed_out=outcome.ended_by == "timeout",
+            interrupted=outcome.ended_by == "interrupt",
+            signal=None if outcome.ended_by else signal_name(status),
+            shell=None if self._pooled else self._shell_event(outcome),
+            **self.collector.finish(),  # type: ignore[arg-type]
+        )
+        if self.on_end is not None:
+            self.on_end(result)
+        return result
+
+    def _shell_event(self, outcome: Outcome) -> ShellEvent | None:
+        """What happened to the shell in this command, or between it and the one before."""
+        before, self.shell.event = self.shell.event, None
+        worst = (outcome.event, before)
+        return ShellEvent.STATE_LOST if ShellEvent.STATE_LOST in worst else outcome.event or before
+
+    def lost(self, execution: Execution | None, why: str) -> ConnectionLost:
+        """Make the error for a connection that broke while the command was on its way."""
+        started = execution.started if execution else time.monotonic()
+        partial = Result(
+            command=self.call.shown,
+            exit_code=-1,
+            duration=time.monotonic() - started,
+            cwd=self.shell.cwd,
+            **self.collector.finish(),  # type: ignore[arg-type]
+        )
+        if self.on_end is not None:
+            self.on_end(partial)
+        return ConnectionLost(f"{why} while a command ran; it may have run: {self.call.shown[:200]!r}", partial)
+
+
+_numbers = itertools.count()
+
+
+def drive(run: Run, environment: "Environment") -> Result:
+    """Carry out a run in this thread. The shell's lock is held by the caller.
+
+    Raises:
+        ConnectionLost: the sandbox went away; the command may have run.
+        EnvironmentUnavailable: the sandbox was gone before; it has not run.
+    """
+    shell = run.shell
+    environment.ready(shell)
+    with ExitStack() as stack:
+        stack.callback(run.collector.close)
+        feeder = feed(run, environment, stack)
+        execution = None
+        try:
+            execution = shell.begin(run.request)
+            _follow(run, execution, environment)
+        except ConnectionLost as error:
+            shell.close()
+            raise run.lost(execution, environment.why_lost(str(error))) from error
+        except BaseException as error:
+            # Ctrl-C, or an error in the caller's on_output: the command ends first, inside the sandbox. Also when it
+            # was cut off while it was sent: how much of it the shell has read, nobody knows.
+            execution = execution or shell.execution
+            if execution is not None:
+                abort(execution, environment, shell, by_user=isinstance(error, KeyboardInterrupt))
+            raise
+        finally:
+            shell.execution = None
+        if feeder is not None and feeder.error is not None:
+            raise feeder.error
+        # Whoever else ends this command must be done with it before the next one begins.
+        execution.settled.wait(_AFTER_KILL)
+        outcome = execution.outcome
+        if outcome is None:
+            raise run.lost(execution, "the sandbox did not answer")
+        return run.result(execution, outcome)
+
+
+def feed(run: Run, environment: "Environment", stack: ExitStack) -> Feeder | None:
+    """Begin to pump standard input, where it does not travel with the command; the stack ends it."""
+    if run.source is None or run.stdin_file is None:
+        return None
+    mark = f"{run.shell.mark}.0;"
+    feeder = Feeder(
+        environment.backend,
+        run.stdin_file,
+        run.source,
+        user=run.shell.user,
+        mark=mark,
+        on_error=lambda: environment.end_from_outside(run.shell, "broken input"),
+        screen=run.call.screen,
+    )
+    return stack.enter_context(feeder)
+
+
+def _follow(run: Run, execution: Execution, environment: "Environment") -> None:
+    """Read until the command is over; end it when its time is up."""
+    shell = run.shell
+    limit = run.call.timeout
+    deadline = None if limit is None else execution.started + limit
+    watch = WedgeWatch()
+    while execution.outcome is None:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            end(run, execution, environment, "timeout")
+            return
+        if not shell.advance(execution, watch.patience(left), run.sink):
+            raise ConnectionLost("the connection to the sandbox ended")
+        if watch.wedged(run, execution, environment):
+            end(run, execution, environment, "wedge")
+            return
+
+
+class WedgeWatch:
+    """Notices a shell that has stopped to execute (``set -n``), which no end marker will ever tell.
+
+    While a command is silent the control shell looks now and then, more and more seldom, whether its shell
+    waits for the next command already.
+    """
+
+    def __init__(self) -> None:
+        self._interval = _FIRST_LOOK
+        self._next = time.monotonic() + self._interval
+        self._suspect = False
+
+    def patience(self, left: float | None) -> float:
+        """Seconds to wait for output, when ``left`` are left of the command's limit."""
+        until = max(0.0, self._next - time.monotonic())
+        return until if left is None else min(left, until)
+
+    def due(self) -> bool:
+        """Whether it is time to look."""
+        return time.monotonic() >= self._next
+
+    def wedged(self, run: Run, execution: Execution, environment: "Environment") -> bool:
+        """Look, if it is time to; True when the shell was found idle twice in a row."""
+        if not self.due() or execution.outcome is not None or execution.died:
+            return False
+        idle = environment.control(run.shell.user).idle(execution)
+        if idle and self._suspect:
+            return True
+        self._suspect = idle
+        self._interval = _SECOND_LOOK if idle else min(self._interval * 2, _SELDOM)
+        self._next = time.monotonic() + self._interval
+        return False
+
+
+def end(run: Run, execution: Execution, environment: "Environment", reason: str) -> None:
+    """End the command's whole process tree from the thread that reads its channel."""
+    shell = run.shell
+    pause = _reading(shell, execution, run.sink)
+    if execution.end(reason):
+        control = environment.control(shell.user)
+        end_execution(control, shell, execution, "TERM" if reason == "timeout" else "INT", pause)
+    _read_on(shell, execution, run.sink, _AFTER_KILL)
+    if execution.outcome is None:
+        shell.close()  # a fresh channel for the next command; this one's output is complete as far as it came
+        execution.outcome = Outcome(-1, shell.cwd, event=ShellEvent.STATE_LOST, ended_by=execution.ended_by)
+
+
+def abort(execution: Execution, environment: "Environment", shell: Shell, *, by_user: bool) -> None:
+    """End a command that nobody waits for any more, and throw its output away."""
+
+    def ignore(stream: StreamName, data: bytes) -> None:
+        del stream, data
+
+    pause = _reading(shell, execution, ignore)
+    try:
+        if execution.end("interrupt"):
+            control = environment.control(shell.user)
+            end_execution(control, shell, execution, "INT" if by_user else "TERM", pause)
+        _read_on(shell, execution, ignore, _AFTER_KILL)
+    except EnvironmentUnavailable:
+        shell.close()  # gone, and the command with it; the caller's own error is the one to raise
+    if execution.outcome is None:
+        shell.close()
+
+
+def _reading(shell: Shell, execution: Execution, sink: Sink) -> Callable[[float], None]:
+    """Make a pause that reads on: what is being ended may still print, and its shell says when it is done."""
+
+    def pause(seconds: float) -> None:
+        until = time.monotonic() + seconds
+        _read_on(shell, execution, sink, seconds)
+        # Also when the shell is done: what it left behind has to have the time to show.
+        time.sleep(max(0.0, until - time.monotonic()))
+
+    return pause
+
+
+def _read_on(shell: Shell, execution: Execution, sink: Sink, seconds: float) -> None:
+    """Read until the command is over, for so long at the most."""
+    until = time.monotonic() + seconds
+    while execution.outcome is None and (left := until - time.monotonic()) > 0:
+        if not shell.advance(execution, left, sink):
+            return

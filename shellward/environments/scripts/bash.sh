@@ -1,0 +1,199 @@
+# The session in bash. Descriptors 250 and 251: the channel's stdout and stderr.
+#
+# Per command the client sends one line that reads the command (__sw_r), evaluates it at the top level, so that
+# "declare" and "return" mean what they mean in a terminal, and reports (__sw_e). The end marker's nonce comes after
+# the command in the stream and is read when that is done, so that no output holds it by accident, and no program
+# that the command starts can know it. A hostile command can: it runs in this very shell, whose input it may find and
+# read (docs/limits.md). The nonce stands in a line of its own, "exit 125 #nonce": when an error has kept __sw_e from
+# reading it, bash does, and ends.
+# An assignment to a variable that the user has made readonly ends the line it stands in: $__sw_z, set at the end of
+# __sw_r, says in __sw_e whether the command was reached. Else this shell is of no use any more, and ends.
+# The user's -e -u -x -v -k are lifted between commands, else they would act on the lines of this file; __sw_r sets
+# some again, and $__sw_X, which stands before the command, the others. The shell's own stdout and stderr are
+# /dev/null: what bash traces, echoes or complains of between commands is nobody's output.
+exec 250>&1 251>&2 >/dev/null 2>&1
+builtin shopt -s expand_aliases
+__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l=
+# A call copies a function's body, and each page that is written after a fork costs a copy: what is seldom needed
+# stands in functions of its own.
+__sw_r() {
+  builtin read -r -N 16 -u 0 __sw_h && builtin read -r -N "$((10#${__sw_h:0:8}))" -u 0 __sw_c || builtin exit 125
+  __sw_n=$((10#${__sw_h:8})) __sw_l= __sw_q=0
+  [[ $FUNCNEST ]] && builtin local FUNCNEST=0
+  # One simple command that runs a program and assigns nothing changes nothing that would have to be saved, and
+  # saving costs a third of a short command. Its first word must hold a slash, or have run as a program before, and
+  # must be no builtin, keyword, alias or function.
+  if [[ $__sw_L$__sw_T$__sw_X$! == 1 && $__sw_o != *k* && $__sw_c != *[!]A-Za-z0-9_./\ :,@%+=\"\'*?[^~-]* && ${#__sw_c} -lt 1000 ]]; then
+    __sw_h=${__sw_c%% *}
+    if [[ $__sw_h == *[!A-Za-z0-9_./+:-]* ]]; then
+      __sw_l= # what it will be is not known yet
+    elif [[ $__sw_h == @(*/*|true|false|echo) ]] ||
+      { [[ $__sw_K && $__sw_K != *" $__sw_h "* ]] && builtin hash -t -- "$__sw_h"; }; then
+      # Ours are asked for, too: when they are not there, the builtin has been disabled and tells nothing.
+      builtin alias __sw && builtin declare -F __sw_r && ! builtin alias -- "$__sw_h" &&
+        ! builtin declare -F -- "$__sw_h" && __sw_l=1
+    fi
+  fi
+  [[ $__sw_l ]] || __sw_b
+  __sw_z=1
+  builtin export SHELLWARD_COMMAND="$__sw_m.$__sw_n;"
+  [[ $__sw_o ]] && builtin set "-$__sw_o"
+  [[ $__sw_o == *e* ]] || builtin return "$__sw_s"
+}
+__sw_K=' . : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc declare dirs
+ disown do done elif else enable esac eval exec exit export fc fg fi for function getopts hash help history if in jobs
+ kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt source suspend
+ test then time times trap type typeset ulimit umask unalias unset until wait while '
+__sw_K=${__sw_K//[[:space:]]/ }
+# What a command that may change the state needs before it runs.
+__sw_b() {
+  case $__sw_c in *'('*')'* | *function* | *source* | *eval* | *.[[:blank:]]*) __sw_F=1 ;; esac
+  [[ $__sw_c == *exec* && $__sw_f ]] && __sw_u
+}
+# An exec leaves no later moment to save the state, so it is watched for; a DEBUG trap of the user's stays alone.
+__sw_u() {
+  builtin trap -p DEBUG >|"$__sw_f.trap" && builtin read -r __sw_h <"$__sw_f.trap" && builtin return
+  __sw_g=1
+  builtin trap 'if [[ $BASH_COMMAND == exec\ [!0-9\<\>\&]* ]]; then __sw_S=$SHELLOPTS; __sw_k "$@"; fi' DEBUG
+} 2>/dev/null
+# What the aliases of begin.bash.sh fall back to; here "declare" and its like act as in a function.
+__sw() {
+  __sw_r
+  builtin eval "$__sw_X$__sw_c" </dev/null >&250 2>&251
+  __sw_e "$@" || builtin exit 125
+}
+__sw_() { __sw_e "$@" || builtin exit 125; }
+# Standard input that is short travels with the command, in printf's escapes.
+__sw_d() {
+  builtin read -r -N 8 -u 0 __sw_h && builtin read -r -N "$((10#$__sw_h))" -u 0 __sw_h || builtin exit 125
+  builtin printf -v __sw_in %s "$1" || builtin exit 125
+  builtin printf %b "$__sw_h" >|"$1"
+  __sw_h=
+}
+__sw_e() {
+  __sw_s=$? __sw_S=$SHELLOPTS __sw_o=${-//[!euk]/} __sw_X=${-//[!xv]/}
+  builtin set +euxvkt
+  [[ $__sw_z ]] || builtin exit 125
+  [[ $__sw_l && ! $__sw_X$__sw_in ]] || __sw_a "$@"
+  builtin read -r -N 6 -u 0 __sw_z || builtin exit 125
+  if [[ $__sw_z == __sw_* ]]; then
+    builtin read -r -N 43 -u 0 __sw_z
+  else
+    builtin read -r -N 37 -u 0 __sw_h
+    __sw_z+=$__sw_h
+  fi
+  __sw_z=${__sw_z:10:32}
+  builtin printf '\036%s\0' "$__sw_z" >&251 || builtin exit 125
+  if [[ $PWD -ef . ]]; then
+    builtin printf '\036%s %s %s%s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" "$PWD" >&250 || builtin exit 125
+  else
+    {
+      builtin printf '\036%s %s %s%s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" && builtin pwd && builtin printf '\0'
+    } >&250 || builtin exit 125
+  fi
+  __sw_z=
+}
+# What a command that may have changed the state needs after it.
+__sw_a() {
+  [[ $__sw_X ]] && __sw_X="builtin set -$__sw_X;"
+  [[ $__sw_f ]] && __sw_v_
+  # An open "$(" in eval leaves bash 5.2 with memory that is not its own, for the next line to fall over: better
+  # a new shell, with this one's state.
+  if [[ $__sw_s == 2 && $__sw_c == *[\(\`]* && ${#__sw_c} -lt 100000 ]]; then
+    "$BASH" --norc -n -c "$__sw_c" || builtin exit 2
+  fi
+  __sw_w "$@"
+}
+# Sets __sw_T when the user has traps, on whatever signal: they may change the state during any command.
+__sw_v_() {
+  builtin trap -p >|"$__sw_f.trap" && builtin mapfile -t __sw_h <"$__sw_f.trap"
+  __sw_T=
+  for __sw_z in "${__sw_h[@]}"; do
+    case $__sw_z in
+      "trap -- '__sw_x \"\$@\"' EXIT" | "trap -- 'exit 124' "* | "trap -- '' "*) ;;
+      *'if [[ $BASH_COMMAND == exec'*__sw_k*) builtin trap - DEBUG && __sw_g= ;;
+      *) __sw_T=1 ;;
+    esac
+  done
+  builtin unset -v __sw_h
+  [[ $__sw_T ]] && __sw_y
+} 2>/dev/null
+# Traps on DEBUG, ERR and RETURN are the user's commands' alone, too; they come back with $__sw_X.
+__sw_y() {
+  builtin trap -p DEBUG ERR RETURN >|"$__sw_f.trap"
+  builtin mapfile __sw_h <"$__sw_f.trap"
+  builtin trap - DEBUG ERR RETURN
+  for __sw_z in "${__sw_h[@]}"; do __sw_X=$__sw_z$__sw_X; done
+  builtin unset -v __sw_h
+} 2>/dev/null
+# What must be undone and saved at the end of a command, whether the shell lives on or not.
+__sw_w() {
+  if [[ $__sw_in ]]; then
+    builtin command rm -f -- "$__sw_in" 2>/dev/null
+    __sw_in=
+  fi
+  if [[ ${__sw_p+x} ]]; then
+    builtin cd -- "$__sw_p" 2>/dev/null
+    OLDPWD=$__sw_P
+    builtin unset -v __sw_p __sw_P
+  fi
+  builtin unset -v __sw_c
+  [[ $__sw_g ]] && builtin trap - DEBUG && __sw_g=
+  [[ $__sw_l ]] || __sw_k "$@"
+}
+__sw_k() {
+  [[ $__sw_f ]] || builtin return 0
+  __sw_j=$(((__sw_j + 1) & 3)) __sw_L=1
+  {
+    builtin printf '#%s\nbuiltin cd -- %q\nbuiltin set --' "$__sw_n" "$PWD"
+    (($#)) && builtin printf ' %q' "$@"
+    builtin echo
+    builtin declare -p
+    [[ $__sw_F ]] && builtin declare -f && builtin declare -Fx
+    builtin alias -p
+    builtin trap -p
+    builtin umask -p
+    builtin printf '__sw_S=%q __sw_B=%q __sw_F=%q __sw_T=%q __sw_s=%q\n: <<"#jobs"\n' "$__sw_S" "$BASHOPTS" "$__sw_F" "$__sw_T" "$__sw_s"
+    builtin jobs -p
+    builtin printf '#jobs\n__sw_i=%s\n' "$__sw_n"
+  } >|"$__sw_f.$__sw_j" 2>/dev/null
+}
+__sw_x() {
+  __sw_s=$? __sw_S=$SHELLOPTS __sw_l=
+  builtin set +euxvkt
+  builtin trap - EXIT DEBUG ERR RETURN
+  __sw_w "$@"
+  builtin exit "$__sw_s"
+}
+# Reads a saved state for eval, without what bash keeps itself: to assign to those ends a subshell (bash 5.2).
+__sw_v() {
+  builtin mapfile -t __sw_a <"$1"
+  for __sw_z in "${!__sw_a[@]}"; do
+    case ${__sw_a[__sw_z]} in
+      'declare -'*' __sw_'* | 'declare -'*' BASH_ALIASES='* | 'declare -'*' BASH_ARGC='* | 'declare -'*' BASH_ARGV='* | 'declare -'*' BASH_ARGV0='* | 'declare -'*' BASH_LINENO='* | \
+        'declare -'*' BASH_SOURCE='* | 'declare -'*' BASH_VERSINFO='* | 'declare -'*' BASHOPTS='* | \
+        'declare -'*' DIRSTACK='* | 'declare -'*' EUID='* | 'declare -'*' FUNCNAME='* | 'declare -'*' GROUPS='* | \
+        'declare -'*' PPID='* | 'declare -'*' SHELLOPTS='* | 'declare -'*' UID='*)
+        builtin unset "__sw_a[__sw_z]"
+        ;;
+    esac
+  done
+  builtin printf -v __sw_v '%s\n' "${__sw_a[@]}"
+  builtin unset -v __sw_a
+} 2>/dev/null
+# Options as they were, for a shell that takes over: $__sw_S holds those of set, $__sw_B those of shopt.
+__sw_t() {
+  builtin local IFS=:
+  __sw_o= __sw_X=
+  for __sw_z in $__sw_S; do
+    case $__sw_z in
+      errexit) __sw_o+=e ;; nounset) __sw_o+=u ;; keyword) __sw_o+=k ;; xtrace) __sw_X+='builtin set -x;' ;; verbose) __sw_X+='builtin set -v;' ;;
+      noexec | onecmd | interactive-comments) ;;
+      *) builtin set -o "$__sw_z" ;;
+    esac
+  done
+  for __sw_z in braceexpand hashall; do [[ :$__sw_S: == *:$__sw_z:* ]] || builtin set +o "$__sw_z"; done
+  for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
+  for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
+} 2>/dev/null
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_d __sw_e __sw_w __sw_x __sw_t __sw_v __sw __sw_ __sw_k __sw_u __sw_y

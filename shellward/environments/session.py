@@ -1,0 +1,104 @@
+"""A session: a warm shell of one's own, with its state."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from shellward.core.limits import MAX_OUTPUT
+from shellward.core.types import Result
+from shellward.environments.running import Command, Directory, OnOutput, Stdin, make_call
+from shellward.environments.shell import Shell
+
+if TYPE_CHECKING:
+    from shellward.environments.environment import Environment
+    from shellward.environments.stream import Stream
+
+
+class Session:
+    """A warm shell with a state of its own: directory, variables, functions, options.
+
+    Thread-safe; its commands run one after the other. Made by ``Environment.session``.
+
+    Attributes:
+        shell: the engine below; not for everyday use.
+    """
+
+    def __init__(self, environment: "Environment", shell: Shell) -> None:
+        self._environment = environment
+        self.shell = shell
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def cwd(self) -> str:
+        """The session's working directory, after its last command."""
+        return self.shell.cwd
+
+    def run(
+        self,
+        command: Command,
+        *,
+        timeout: float | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: Stdin = None,
+        merge_stderr: bool = False,
+        on_output: OnOutput | None = None,
+        max_output: int | None = MAX_OUTPUT,
+        full_output: bool | str | Path | None = None,
+    ) -> Result:
+        """Run a command in this session; see ``Environment.run``.
+
+        It waits for its turn, ``timeout`` seconds at the most, before its own time begins.
+
+        Raises:
+            EnvironmentUnavailable: also when its turn has not come; nothing has run.
+        """
+        call = make_call(
+            command,
+            timeout=timeout,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            merge_stderr=merge_stderr,
+            max_output=max_output,
+            full_output=full_output,
+        )
+        self.shell.take_turn(call.timeout)
+        try:
+            return self._environment.run_on(self.shell, call, on_output)
+        finally:
+            self.shell.lock.release()
+
+    def stream(
+        self,
+        command: Command,
+        *,
+        timeout: float | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: Stdin = None,
+        merge_stderr: bool = False,
+        max_output: int | None = MAX_OUTPUT,
+        full_output: bool | str | Path | None = None,
+    ) -> "Stream":
+        """Run a command in this session and follow it; see ``Environment.stream``."""
+        call = make_call(
+            command,
+            timeout=timeout,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            merge_stderr=merge_stderr,
+            max_output=max_output,
+            full_output=full_output,
+        )
+        return self._environment.stream_on(self.shell, call)
+
+    def close(self) -> None:
+        """End the session and what still runs in it. Idempotent."""
+        self._environment.close_session(self.shell)

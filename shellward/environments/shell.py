@@ -1,0 +1,392 @@
+"""One warm shell at the end of a channel, and one command in it. Blocks in the caller's thread."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.types import ShellEvent, StreamName
+from shellward.environments.base import Backend, Channel, Piece
+from shellward.environments.encoding import Request, script
+from shellward.environments.protocol import Conversation, Died, Finished, Output, Phase, Ready
+
+START_LIMIT = 30.0
+"""Seconds in which a shell has to be there."""
+_MOST_STARTS = 3
+_MOST_WORDS = 400
+
+Sink = Callable[[StreamName, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended.
+
+    Attributes:
+        status: exit status as the shell tells it.
+        cwd: where the shell stands now.
+        event: what became of the shell.
+        wrong_cwd: an errno: it was not run, since its directory cannot be entered.
+        ended_by: None, or the reason that ``Execution.end`` was given.
+    """
+
+    status: int
+    cwd: str
+    event: ShellEvent | None = None
+    wrong_cwd: int = 0
+    ended_by: str | None = None
+
+
+class Execution:
+    """One command on its way: what the events of the conversation mean for it. No I/O.
+
+    Thread-safe in one respect: another thread may call ``end``.
+    """
+
+    def __init__(self, conversation: Conversation, *, shell_pid: int, holder: int, keeps_state: bool) -> None:
+        self._conversation = conversation
+        self.shell_pid = shell_pid
+        self.holder = holder
+        self._keeps_state = keeps_state
+        self._lock = threading.Lock()
+        self._status: int | None = None
+        self.number = conversation.count
+        self.started = time.monotonic()
+        self.died = False
+        self.ended_by: str | None = None
+        self.outcome: Outcome | None = None
+        self.ready: Ready | None = None
+        self.settled = threading.Event()
+        """Set but while a plan to end it is carried out, see ``carry_out``."""
+        self.settled.set()
+        self._deaths = 0
+
+    def end(self, reason: str) -> bool:
+        """Declare that the command is being ended; False when it is over, or is being ended already.
+
+        From here on the shell's death is part of the plan: the outcome waits for its successor.
+        """
+        with self._lock:
+            if self.outcome is not None or self.ended_by is not None:
+                return False
+            self.ended_by = reason
+            self.settled.clear()
+            return True
+
+    def feed(self, stream: StreamName, data: bytes) -> Iterator[Output]:
+        """Take bytes from the channel, yield the command's output; ``outcome`` is set when it is over."""
+        for event in self._conversation.feed(stream, data):
+            match event:
+                case Output():
+                    yield event
+                case Finished():
+                    self._finished(event)
+                case Died():
+                    self._died(event)
+                case Ready():
+                    self._ready(event)
+
+    def _finished(self, event: Finished) -> None:
+        with self._lock:
+            self._status = event.status
+            if self.ended_by is None:
+                self.outcome = Outcome(event.status, event.cwd, wrong_cwd=event.wrong_cwd)
+
+    def _died(self, event: Died) -> None:
+        self.died = True
+        if self._status is None:
+            self._status = event.status
+        self._deaths += 1
+        if self._deaths >= _MOST_STARTS:  # no successor starts: the next command will say why
+            self.outcome = Outcome(self._status, "", event=ShellEvent.STATE_LOST, ended_by=self.ended_by)
+
+    def _ready(self, event: Ready) -> None:
+        self.ready = event
+        whole = not self._keeps_state or event.state == self.number
+        happened = ShellEvent.RESTARTED if whole else ShellEvent.STATE_LOST
+        with self._lock:
+            self.outcome = Outcome(
+                self._status if self._status is not None else -1,
+                event.cwd,
+                event=happened if self._keeps_state else None,
+                ended_by=self.ended_by,
+            )
+
+
+class Shell:
+    """A warm shell: opens when first needed, and again when its channel was lost.
+
+    Not thread-safe: one command at a time, see ``lock``. Only ``execution`` may be looked at from other threads.
+
+    Args:
+        backend: where.
+        mark: ``environment.session``, for SHELLWARD_COMMAND.
+        directory: directory in the sandbox for its state and input files; it is made when missing.
+        name: name of its state there; empty: it keeps none.
+        program: ``auto``, or the shell to use.
+        user: who it runs as; None: the backend's default.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        mark: str,
+        directory: str,
+        name: str = "",
+        program: str = "auto",
+        user: str | None = None,
+    ) -> None:
+        self._backend = backend
+        self.mark = mark
+        self.directory = directory
+        self.name = name
+        self.user = user
+        self._program = program
+        self._channel: Channel | None = None
+        self._conversation: Conversation | None = None
+        self._watch = _StartWatch()
+        self.lock = threading.Lock()
+        self.streamed_in: int | None = None
+        """The thread that has opened the stream that holds the lock; None where no stream does."""
+        self.execution: Execution | None = None
+        self.pid = 0
+        self.holder = 0
+        self.kind = ""
+        self.cwd = ""
+        self.restored: int | None = None
+        self.event: ShellEvent | None = None
+        self.closed = False
+        self.private = False
+        """It runs the room's own scripts, which do not begin with the session's state."""
+        self.forgotten = False
+        """Its state goes with it."""
+        self._last = 0
+
+    @property
+    def channel(self) -> Channel:
+        """The open channel.
+
+        Raises:
+            ConnectionLost: there is none.
+        """
+        if self._channel is None:
+            raise ConnectionLost("the shell's channel is closed")
+        return self._channel
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation on the open channel.
+
+        Raises:
+            ConnectionLost: there is none.
+        """
+        if self._conversation is None:
+            raise ConnectionLost("the shell's channel is closed")
+        return self._conversation
+
+    def take_turn(self, limit: float | None) -> None:
+        """Acquire the lock behind whoever runs a command here.
+
+        Raises:
+            EnvironmentUnavailable: it was not released in time, or cannot be, since this very thread holds it.
+        """
+        if self.lock.acquire(blocking=False):
+            return
+        if limit is None and self.streamed_in == threading.get_ident():
+            raise EnvironmentUnavailable(
+                "an unfinished stream of this session, opened in this thread, holds it: "
+                "finish or close that first; nothing has run"
+            )
+        if not self.lock.acquire(timeout=-1 if limit is None else min(limit, threading.TIMEOUT_MAX)):
+            holder = "an unfinished stream" if self.streamed_in is not None else "another command"
+            raise EnvironmentUnavailable(f"{holder} of this session still holds it after {limit} s; nothing has run")
+
+    @property
+    def count(self) -> int:
+        """Number of its last command; 0 when there is none."""
+        return self._conversation.count if self._conversation else 0
+
+    @property
+    def saved(self) -> int:
+        """Number of the command after which its state was saved last: it is that still. 0 when there is none."""
+        return self._conversation.saved if self._conversation else 0
+
+    @property
+    def state_path(self) -> str:
+        """Where its state is saved, without the number at its end."""
+        return self._conversation.state_path() if self._conversation else ""
+
+    def ensure(self) -> None:
+        """Be ready for a command: open the channel where it is not, take what came since the last one.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone, or no shell starts in it.
+        """
+        if self.warm():
+            return
+        if self._channel is None:
+            self.open_channel()
+        deadline = time.monotonic() + START_LIMIT
+        while self.conversation.phase is not Phase.IDLE:
+            pieces = self.channel.read(max(0.0, deadline - time.monotonic()))
+            if pieces is None or time.monotonic() > deadline:
+                self.close()
+                raise EnvironmentUnavailable(self._watch.complaint(self._program))
+            self._take(pieces)
+
+    def warm(self) -> bool:
+        """Take what came since the last command, without waiting; whether a command can be sent at once."""
+        if self._channel is None:
+            return False
+        try:
+            while pieces := self._channel.read(0):
+                self._take(pieces)
+            if pieces is None:
+                self.close()
+        except ConnectionLost:
+            self.close()
+        return self._channel is not None and self.conversation.phase is Phase.IDLE
+
+    def open_channel(self) -> None:
+        """Open the channel and say hello; ``ensure`` waits for the answer."""
+        self._watch = _StartWatch()
+        self._conversation = Conversation(
+            mark=self.mark,
+            state=f"{self.directory}/{self.name}" if self.name else "",
+        )
+        self._channel = self._backend.open(
+            ["sh", "-c", script("holder.sh"), "shellward", self._program, self.directory],
+            env={"SHELLWARD_COMMAND": f"{self.mark}.0;"},
+            user=self.user,
+        )
+        with suppress(ConnectionLost):  # no shell has started: why, is to be read
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what the conversation has to say."""
+        if data := self.conversation.outgoing():
+            self.channel.write(data, START_LIMIT)
+
+    def _take(self, pieces: Sequence[Piece]) -> None:
+        try:
+            for stream, data in pieces:
+                self._watch.hear(data)
+                for event in self.conversation.feed(stream, data):
+                    if isinstance(event, Ready):
+                        self._note_between(event)
+                    elif isinstance(event, Died) and self._watch.failed(event.status):
+                        raise EnvironmentUnavailable(self._watch.complaint(self._program))  # noqa: TRY301
+        except EnvironmentUnavailable:
+            self.close()
+            raise
+        self.flush()
+
+    def _note_between(self, event: Ready) -> None:
+        """A shell that was lost between two commands is told of with the result of the next."""
+        if self.pid and self.name:
+            whole = event.state is not None and event.state >= self._last
+            self.event = ShellEvent.RESTARTED if whole else ShellEvent.STATE_LOST
+        self.note(event)
+
+    def note(self, event: Ready) -> None:
+        """Remember which shell it is that is there now."""
+        self.pid, self.holder = event.pid, event.holder
+        self.kind, self.restored = event.shell, event.state
+        self.cwd = event.cwd
+        self._watch = _StartWatch()
+
+    def begin(self, request: Request) -> Execution:
+        """Send a command; ``ensure`` comes first. It is sent once, whatever happens."""
+        try:
+            self.conversation.send(request)
+            self._last = self.conversation.count
+            self.execution = Execution(
+                self.conversation,
+                shell_pid=self.pid,
+                holder=self.holder,
+                keeps_state=bool(self.name),
+            )
+        except BaseException:
+            if self.conversation.phase is Phase.RUNNING:  # Ctrl-C in between: nothing was sent, nothing will answer
+                self.close()
+            raise
+        self.flush()
+        return self.execution
+
+    def advance(self, execution: Execution, timeout: float | None, sink: Sink) -> bool:
+        """Wait for output up to ``timeout`` seconds and hand it to ``sink``.
+
+        Returns:
+            False at the end of the stream.
+        """
+        pieces = self.channel.read(timeout)
+        if pieces is None:
+            return False
+        self.take(execution, pieces, sink)
+        return True
+
+    def take(self, execution: Execution, pieces: Sequence[Piece], sink: Sink) -> None:
+        """Hand on what was read from the channel while a command ran."""
+        for stream, data in pieces:
+            for output in execution.feed(stream, data):
+                sink(output.stream, output.data)
+        if execution.died:
+            self.flush()
+        if execution.outcome is not None:
+            self.settle(execution)
+
+    def settle(self, execution: Execution) -> None:
+        """Take over what an execution that is over has found out about the shell."""
+        self._last = self.conversation.saved
+        if execution.ready is not None:
+            self.note(execution.ready)
+        if execution.outcome is not None and execution.outcome.cwd:
+            self.cwd = execution.outcome.cwd
+        if execution.died and execution.ready is None:
+            self.close()
+
+    def forget_state(self, limit: float) -> None:
+        """Have the shell save nothing when it ends, where it is there to be asked."""
+        if not self.warm():
+            return
+        execution = self.begin(Request(text="trap - EXIT"))
+        until = time.monotonic() + limit
+        while execution.outcome is None and (left := until - time.monotonic()) > 0:
+            if not self.advance(execution, left, lambda _stream, _data: None):
+                return
+
+    def close(self) -> None:
+        """Release the channel; idempotent. The shell sees the end of its input and saves its state."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+
+
+class _StartWatch:
+    """Counts deaths before a shell was ready, so that a missing shell is an error and no endless loop."""
+
+    def __init__(self) -> None:
+        self._deaths = 0
+        self._status = 0
+        self._said = b""
+
+    def failed(self, status: int) -> bool:
+        self._deaths += 1
+        self._status = status
+        return self._deaths >= _MOST_STARTS
+
+    def hear(self, data: bytes) -> None:
+        """Keep what comes before a shell is there: the place's own complaint, perhaps."""
+        if len(self._said) < _MOST_WORDS:
+            self._said += data
+
+    def complaint(self, program: str) -> str:
+        shell = "sh" if program == "auto" else program
+        if self._deaths:
+            return f"the shell {shell!r} does not start in the sandbox: exit status {self._status}"
+        if words := b" ".join(self._said.split()).decode("utf-8", "replace"):
+            return f"no shell could be started in the sandbox: {words[:_MOST_WORDS]}"
+        return f"no answer from the shell {shell!r} in the sandbox (it needs at least a POSIX sh)"

@@ -1,0 +1,131 @@
+"""The door: environments in which every command passes the gate before it runs. Nobody above has others.
+
+``environments`` offers one place that every command of a user passes, ``Environment.make_run``; the door is there.
+What the gate asks about a command is in ``judge``.
+"""
+
+from typing import TYPE_CHECKING, Self
+
+from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.environments import registry
+from shellward.environments.environment import Environment
+from shellward.terminal_tool.judge import Judge, reach_of_environment
+
+if TYPE_CHECKING:
+    from shellward.environments.base import Backend, OnStep
+    from shellward.environments.environment import Start
+    from shellward.environments.running import Call, OnOutput, Run
+    from shellward.environments.shell import Shell
+
+
+class Terminal(Environment):
+    """A guarded place to run commands in: an ``environments.Environment`` with the gate in front of it.
+
+    Same calls, same results; ``run``, ``stream`` and those of a ``session`` raise ApprovalDenied, before
+    anything has run, when the gate says no. What is asked of whom, and what may run unasked, is in
+    docs/approval.md. Thread-safe; while a person is asked about one command, others go on.
+
+    Args:
+        kind: ``local``, ``docker``, ...
+        gate: who decides instead of the gate that the settings describe; it is not closed with this.
+        task: id of the task that the commands are for; rules and approvals may be tied to it.
+        progress: is called with a line of text for each step, while an image is pulled or built.
+        lasting: the sandbox will be left to its lease (``detach``), so what happens inside is not gone with it.
+        config: the backend's settings, as ``environments.create`` takes them.
+
+    Raises:
+        ConfigError: an unknown kind or key, or a wrong value; also in the gate's own settings.
+        MissingDependency: the backend's SDK is not installed.
+        EnvironmentUnavailable: no daemon, no image, no permission; says what to do.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        gate: Gate | None = None,
+        task: str = "",
+        lasting: bool = False,
+        progress: "OnStep | None" = None,
+        **config: object,
+    ) -> None:
+        backend = registry.backend(kind).create(config, progress)
+        self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
+
+    @classmethod
+    def attach(cls, handle: str, *, shell: str = "auto", gate: Gate | None = None, task: str = "") -> Self:
+        """Find a living environment by its handle, and guard it; see ``environments.attach``.
+
+        Raises:
+            EnvironmentUnavailable: it is not there any more.
+            ConfigError: that is no handle.
+        """
+        made = cls.__new__(cls)
+        made._open_guarded(registry.attach_backend(handle), shell, gate, task=task, lasting=True)  # noqa: SLF001  # ours
+        return made
+
+    def _open_guarded(self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool) -> None:
+        super().__init__(backend, shell=shell)
+        self._own_gate: Gate | None = None
+        try:
+            if gate is None:
+                from shellward.config import load
+
+                gate = self._own_gate = open_gate(load(), reach=reach_of_environment(self, lasting=lasting))
+            self._judge = Judge(self, gate, task=task)
+            self.open()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def gate(self) -> Gate:
+        """Who decides."""
+        return self._judge.gate
+
+    @property
+    def asking(self) -> bool:
+        """Whether somebody is being asked about a command now."""
+        return self._judge.asking
+
+    def make_run(
+        self, shell: "Shell", call: "Call", on_output: "OnOutput | None", start: "Start | None" = None
+    ) -> "Run":
+        """Prepare a command that the gate lets pass; see ``Environment``.
+
+        Raises:
+            ApprovalDenied: it may not run; nothing has run.
+            EnvironmentUnavailable: the sandbox is gone, or the environment was closed meanwhile.
+        """
+        if shell.private:  # the engine's own scripts, which move files
+            return super().make_run(shell, call, on_output, start)
+        passed = self._judge.check(shell, call)
+        run = super().make_run(shell, passed.call, on_output, passed.start)
+        run.on_end = lambda result: self._judge.record(passed, result)
+        return run
+
+    def interrupt(self) -> int:
+        """End every command that runs now, and take back every question; see ``Environment.interrupt``.
+
+        Returns:
+            How many commands that were.
+        """
+        return self._judge.withdraw() + super().interrupt()
+
+    def close(self) -> None:
+        """End the environment with everything in it; questions are taken back. Idempotent."""
+        self._withdraw_for_good()
+        super().close()
+        if self._own_gate is not None:
+            self._own_gate.close()
+
+    def detach(self) -> None:
+        """Leave the environment to its lease; see ``Environment.detach``."""
+        self._withdraw_for_good()
+        super().detach()
+        if self._own_gate is not None:
+            self._own_gate.close()
+
+    def _withdraw_for_good(self) -> None:
+        if hasattr(self, "_judge"):  # else it was never opened
+            self._judge.withdraw(for_good=True)

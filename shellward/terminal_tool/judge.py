@@ -1,0 +1,309 @@
+"""What is asked of the gate about one command, and with what: its words, directory, variables, input, session."""
+
+import os
+import posixpath
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from shellward.approval.advice import allow_with, refusal
+from shellward.approval.brought import Brought, Look, line_of, look
+from shellward.approval.context import UNREADABLE, Context
+from shellward.approval.gatekeeper import Unreadable
+from shellward.approval.reach import Reach
+from shellward.approval.surroundings import reach_of
+from shellward.approval.withdrawal import Withdrawal
+from shellward.command.known import Known
+from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
+from shellward.core.gate import Decision, Verdict
+from shellward.environments.encoding import encode_text, quote
+from shellward.terminal_tool.memory import Memory, only_runs
+from shellward.terminal_tool.typed import TypedInput
+
+if TYPE_CHECKING:
+    from shellward.approval.detect import Detection
+    from shellward.approval.gatekeeper import Gate
+    from shellward.core.types import Result
+    from shellward.environments.base import Backend
+    from shellward.environments.environment import Environment, Start
+    from shellward.environments.running import Call
+    from shellward.environments.shell import Shell
+
+_MOST_KEPT: Final = 512
+"""So many looks at commands are kept, for when they come again."""
+_MOST_LOOKS: Final = 8
+"""How often a command is looked at again because its session has changed while somebody was asked."""
+_TAKE_TIME: Final = frozenset({"person", "reviewer"})
+_TYPED: Final = "The input was stopped there: this part of it was not sent, what came before it has run."
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A command that may run, exactly as it is here.
+
+    Attributes:
+        call: what to run.
+        start: the state to begin with.
+        decision: what was decided.
+        changes_state: whether its session may know other things after it.
+        must_save: whether its shell has to save its state after it.
+    """
+
+    call: "Call"
+    start: "Start"
+    decision: Decision
+    changes_state: bool
+    must_save: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What was seen of a command, and what exactly was looked at, with what its shell knew."""
+
+    seen: Look
+    known: Known
+    context: Context
+    call: "Call"
+    start: "Start"
+
+    def same(self, before: "_Sight") -> bool:
+        """Whether this is the same deed, so that an answer given about the other one holds."""
+        now, then = self.seen.detection, before.seen.detection
+        return self.context == before.context and (now.normalized, now.findings) == (then.normalized, then.findings)
+
+
+class Judge:
+    """Asks the gate on behalf of one environment. Thread-safe.
+
+    Args:
+        environment: where the commands would run.
+        gate: who decides.
+        task: id of the task that the commands are for.
+    """
+
+    def __init__(self, environment: "Environment", gate: "Gate", *, task: str = "") -> None:
+        self.gate = gate
+        self._environment = environment
+        self._memory = Memory(environment)
+        self._context = Context(backend=environment.kind, target=target_of(environment.backend), task=task)
+        self._lock = threading.Lock()
+        self._questions: set[Withdrawal] = set()
+        self._closed = False
+        self._looks: dict[tuple[object, ...], _Sight] = {}
+
+    @property
+    def asking(self) -> bool:
+        """Whether somebody is being asked now."""
+        return bool(self._questions)
+
+    def withdraw(self, *, for_good: bool = False) -> int:
+        """Take back every question; what they are about does not run.
+
+        Args:
+            for_good: there will be no further ones.
+
+        Returns:
+            How many there were.
+        """
+        with self._lock:
+            self._closed = self._closed or for_good
+            questions = list(self._questions)
+        for question in questions:
+            question.withdraw()
+        return len(questions)
+
+    def check(self, shell: "Shell", call: "Call") -> Passed:
+        """Decide about a command, for a shell whose lock is held: what it would begin with is not to change.
+
+        Raises:
+            ApprovalDenied: it may not run; nothing has run.
+            EnvironmentUnavailable: the sandbox is gone, or the environment was closed meanwhile.
+        """
+        environment = self._environment
+        environment.ready(shell)
+        start, pid = environment.start_of(shell), shell.pid
+        sight = self._look(shell, call, start)
+        for _ in range(_MOST_LOOKS):
+            decision = self._decide(sight.seen.detection, sight.context)
+            if decision.decided_by not in _TAKE_TIME and not start.saved:
+                return self._pass(shell, sight, decision)
+            # In which the shell may have been lost, and others may have run.
+            environment.ready(shell)
+            if (now := environment.start_of(shell)) == start and pid == shell.pid:
+                return self._pass(shell, sight, decision)
+            start, pid, before = now, shell.pid, sight
+            sight = self._look(shell, call, start)
+            if sight.same(before):
+                return self._pass(shell, sight, decision)
+        raise EnvironmentUnavailable("the session changed again and again while its command was looked at; not run")
+
+    def record(self, passed: Passed, result: "Result") -> None:
+        """Record how a command ended."""
+        start = passed.start
+        if result.shell is None and start.shell is not None and start.saved is None:
+            self._memory.ended(start.shell, start.number, changes=passed.changes_state, must_save=passed.must_save)
+        self.gate.record(passed.decision, result.exit_code, result.duration)
+
+    # -- the parts of a check ------------------------------------------------------------------------------
+
+    def _look(self, shell: "Shell", call: "Call", start: "Start") -> "_Sight":
+        """Look at a command with all that it brings along."""
+        known = self._memory.known(start)
+        place, call = self._place(shell, call, start)
+        if call.stdin is None and not call.env:
+            # Looking is pure, and what was known is never changed: another state is another object.
+            key = (call.text, call.words, place, shell.user, id(known))
+            before = self._looks.get(key)
+            if before is None or before.known is not known:
+                before = self._looked(shell, call, start, known, place)
+                if not any(finding.rule == UNREADABLE for finding in before.seen.detection.findings):
+                    self._keep(key, before)
+            return _Sight(before.seen, known, before.context, call, start)
+        return self._looked(shell, call, start, known, place)
+
+    def _keep(self, key: tuple[object, ...], sight: "_Sight") -> None:
+        with self._lock:
+            if len(self._looks) >= _MOST_KEPT:
+                self._looks.clear()
+            self._looks[key] = sight
+
+    def _looked(self, shell: "Shell", call: "Call", start: "Start", known: Known, place: str | None) -> "_Sight":
+        context = replace(self._context, cwd=place)
+        if shell.user is not None:
+            context = replace(context, target=f"{context.target} as {shell.user}".lstrip())
+        seen = self._seen(call, context, _input(call, known))
+        if _streams(call) and seen.takes_orders:
+            # What the input says is judged as it comes; the command itself, as if there were none.
+            seen = self._seen(call, context, Brought(known=known, env=call.env or {}))
+            call = self._screened(call, context, known, seen)
+        return _Sight(seen, known, context, call, start)
+
+    def _seen(self, call: "Call", context: Context, brought: Brought) -> Look:
+        if call.words is not None:  # run past functions and aliases
+            brought = replace(brought, known=Known(unclear=False))
+        text = call.text if call.words is None else line_of(call.words)
+        try:
+            return look(text, cwd=context.cwd, brought=brought)
+        except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the door
+            from shellward.approval.detect import Detection
+
+            unreadable = Unreadable(text, error)
+            return Look(Detection(text, unreadable.findings), takes_orders=True, changes_state=True, defines={})
+
+    def _screened(self, call: "Call", context: Context, known: Known, before: Look) -> "Call":
+        """Have each line of the input pass the gate, where a shell or an interpreter reads it as its program."""
+
+        def seen(text: str) -> Look:
+            return self._seen(call, context, Brought(known=known, env=call.env or {}, stdin=text))
+
+        findings = before.detection.findings
+        typed = TypedInput(seen, lambda detection: self._decide(detection, context, end=_TYPED), findings)
+        return replace(call, screen=typed)
+
+    def _decide(self, detection: "Detection", context: Context, *, end: str = "Nothing was run.") -> Decision:
+        if self._closed:
+            raise EnvironmentUnavailable("the environment was closed; nothing was run")
+        if (passed := self.gate.passes(detection, context)) is not None and passed.verdict is Verdict.ALLOW:
+            return passed
+        with self._question() as withdrawal:
+            decision = self.gate.decide(detection, context, withdrawal=withdrawal)
+        if decision.verdict is Verdict.ALLOW:
+            if withdrawal.done and detection.findings and self._closed:
+                raise EnvironmentUnavailable("the environment was closed; nothing was run")
+            return decision
+        allowing = allow_with(self.gate.examine(detection, context), context)
+        raise ApprovalDenied(decision, refusal(decision, allowing, end=end))
+
+    def _pass(self, shell: "Shell", sight: "_Sight", decision: Decision) -> Passed:
+        seen, context, call = sight.seen, sight.context, sight.call
+        if shell.name:
+            self._memory.begins(shell, seen)
+            if not seen.changes_state and context.cwd is not None and call.cwd is None:
+                self._memory.note_place(shell, context.cwd)
+            must_save = seen.changes_state and not only_runs(call, sight.known)
+            return Passed(call, sight.start, decision, seen.changes_state, must_save)
+        return Passed(call, sight.start, decision, changes_state=True)
+
+    @contextmanager
+    def _question(self) -> Iterator[Withdrawal]:
+        withdrawal = Withdrawal()
+        with self._lock:
+            if self._closed:
+                raise EnvironmentUnavailable("the environment was closed; nothing was run")
+            self._questions.add(withdrawal)
+        try:
+            yield withdrawal
+        finally:
+            with self._lock:
+                self._questions.discard(withdrawal)
+
+    # -- the working directory -----------------------------------------------------------------------------
+
+    def _place(self, shell: "Shell", call: "Call", start: "Start") -> tuple[str | None, "Call"]:
+        """Return the directory that a command would really run in, and the command tied to it.
+
+        A path is not enough: ``cd`` through a symbolic link to ``/`` leaves a shell in ``/``.
+        """
+        if call.cwd is not None:
+            asked = call.cwd if call.cwd.startswith("/") else f"{start.cwd}/{call.cwd}"
+            place = self._physical(shell, asked)
+            if place is None:  # the engine will say what is wrong with it
+                return posixpath.normpath(asked), call
+            # The link may be another one by the time that the command runs.
+            return place, call if place == posixpath.normpath(asked) else replace(call, cwd=place)
+        if not shell.name:
+            return self._physical(shell, start.cwd if shell.user is None else shell.cwd), call
+        if self._environment.kind == "local":
+            try:
+                return os.readlink(f"/proc/{shell.pid}/cwd"), call  # noqa: PTH115  # see below
+            except OSError:
+                return None, call
+        return self._memory.place(shell) or self._physical(shell, shell.cwd), call
+
+    def _physical(self, shell: "Shell", path: str) -> str | None:
+        """Return a directory's path without symbolic links; None when it is not there."""
+        if self._environment.kind == "local":
+            place = os.path.realpath(path)
+            return place if os.path.isdir(place) else None  # noqa: PTH112  # on the way of every command
+        text = quote(encode_text(path, "cwd")).decode("ascii", "surrogateescape")
+        answer = self._environment.control(shell.user).call(f"(cd -P -- {text} && pwd -P) 2>/dev/null")
+        return answer.removesuffix("\n") or None
+
+
+def reach_of_environment(environment: "Environment", *, lasting: bool) -> Reach:
+    """Work out what an environment can touch, from the configuration that it was really made with.
+
+    Args:
+        environment: which.
+        lasting: it outlives this program, so what happens inside is not gone with it.
+    """
+    config = getattr(environment.backend, "config", None)
+    if not isinstance(config, msgspec.Struct):
+        return Reach()
+    reach = reach_of(environment.kind, msgspec.structs.asdict(config))
+    return Reach.of({*reach.powers, "persistent"}) if lasting else reach
+
+
+def target_of(backend: "Backend") -> str:
+    """Say which environment of its kind this is: an approval for one image is none for another."""
+    config = getattr(backend, "config", None)
+    return str(getattr(config, "image", ""))
+
+
+def _streams(call: "Call") -> bool:
+    """Whether the input is not there yet, but comes bit by bit."""
+    return call.stdin is not None and not isinstance(call.stdin, str | bytes | bytearray | memoryview)
+
+
+def _input(call: "Call", known: Known) -> Brought:
+    stdin, env = call.stdin, call.env or {}
+    if stdin is None:
+        return Brought(known=known, env=env)
+    if _streams(call):
+        return Brought(known=known, env=env, more=True)
+    text = stdin if isinstance(stdin, str) else bytes(stdin).decode("utf-8", "surrogateescape")  # type: ignore[arg-type]
+    return Brought(known=known, env=env, stdin=text)

@@ -1,0 +1,183 @@
+"""What each shell of an environment knows by now, read from the state that it saves when a command may have changed it.
+
+A command is judged by this, so it is never a guess: what cannot be read is ``UNCLEAR``.
+"""
+
+import re
+import threading
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from shellward.command.known import NOTHING, UNCLEAR, Known, read_state
+
+if TYPE_CHECKING:
+    from shellward.approval.brought import Look
+    from shellward.environments.environment import Environment, Start
+    from shellward.environments.running import Call
+    from shellward.environments.shell import Shell
+
+_SLOTS: Final = 4
+"""So many states are there, the newest and those before it, in slots that are used in turn (environments/scripts)."""
+_PROGRAM: Final = re.compile(r"""([A-Za-z0-9_./+:-]+)(?: [\]A-Za-z0-9_./ :,@%+="'*?\[^~-]*)?\Z""")
+_PLAIN_MOST: Final = 1000
+_NO_PROGRAMS: Final = re.compile(
+    r"(?::|alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt|continue|coproc|declare|dirs|disown|do"
+    r"|done|elif|else|enable|esac|eval|exec|exit|export|fc|fg|fi|for|function|getopts|hash|help|history|if|in|jobs|kill|let"
+    r"|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|readonly|return|select|set|shift|shopt|source|suspend|test|then"
+    r"|time|times|trap|type|typeset|ulimit|umask|unalias|unset|until|wait|while|\.)\Z"
+)
+
+
+def only_runs(call: "Call", known: Known) -> bool:
+    """Whether a command is one of those after which bash has nothing to save: ``__sw_l`` in bash.sh says the same.
+
+    It decides by variables that a command can assign to, so it is not believed where it cannot be right.
+
+    Args:
+        call: the command.
+        known: what its shell knew.
+    """
+    found = _PROGRAM.match(call.text) if len(call.text) < _PLAIN_MOST else None
+    return (
+        found is not None
+        and not (call.cwd or call.env or call.words)
+        and not _NO_PROGRAMS.match(found[1])
+        and found[1] not in known.functions
+        and found[1] not in known.aliases
+    )
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is kept of one shell: it holds for the process ``pid``, as long as state ``number`` is its newest."""
+
+    pid: int = 0
+    number: int = -1
+    untold: int = -1
+    """The newest state, when the shell did not save what it may have become after that."""
+    slot: int = 0
+    trapped: bool = False
+    """A trap may change what it knows with any command, before it."""
+    known: Known = NOTHING
+    functions: dict[str, str] = field(default_factory=dict)
+    positional: bool = False
+    place: str | None = None
+    """Its working directory without symbolic links, when that is known."""
+
+
+class Memory:
+    """Knows what commands would begin with. Thread-safe.
+
+    Args:
+        environment: whose shells these are.
+    """
+
+    def __init__(self, environment: "Environment") -> None:
+        self._environment = environment
+        self._lock = threading.Lock()
+        self._shells: weakref.WeakKeyDictionary[Shell, _Kept] = weakref.WeakKeyDictionary()
+
+    def known(self, start: "Start") -> Known:
+        """Return what a command that begins there will know."""
+        shell, number = start.shell, start.number
+        if shell is None or number is None:
+            return NOTHING
+        with self._lock:
+            kept = self._kept(shell)
+            if kept.number == number:
+                return kept.known
+            functions, positional, first = dict(kept.functions), kept.positional, kept.slot + 1
+            untold = kept.untold == number or kept.trapped
+        known, slot = (UNCLEAR, first) if untold else self._read(shell, number, first)
+        if (functions or positional) and known is not UNCLEAR:
+            known = known.completed(functions, positional=positional)
+        with self._lock:
+            kept = self._kept(shell)
+            if known == kept.known:
+                known = kept.known  # what was seen of commands is kept by it
+            if start.saved is None:  # else another command may have ended meanwhile
+                kept.number, kept.known, kept.slot, kept.place = number, known, slot, None
+        return known
+
+    def place(self, shell: "Shell") -> str | None:
+        """Return the directory of a shell that no command has changed since it was noted."""
+        with self._lock:
+            kept = self._kept(shell)
+            return kept.place if kept.number >= 0 else None
+
+    def note_place(self, shell: "Shell", place: str) -> None:
+        """Keep where a shell stands."""
+        with self._lock:
+            self._kept(shell).place = place
+
+    def begins(self, shell: "Shell", seen: "Look") -> None:
+        """Note that a command is about to run, before it does: how it ends, nobody may ever hear.
+
+        Args:
+            shell: where; one that keeps its state.
+            seen: what was seen of it.
+        """
+        with self._lock:
+            kept = self._kept(shell)
+            if seen.changes_state:
+                kept.number, kept.place = -1, None
+            kept.trapped = kept.trapped or seen.traps_state
+            if shell.kind != "bash":  # others cannot tell these
+                kept.positional = kept.positional or seen.positional
+                for name, text in seen.defines.items():
+                    before = kept.functions.get(name, "")
+                    kept.functions[name] = before if text in before else f"{before}\n{text}"
+
+    def ended(self, shell: "Shell", number: int | None, *, changes: bool, must_save: bool) -> None:
+        """Note that a command has ended.
+
+        Args:
+            shell: where.
+            number: of the state that it began with.
+            changes: whether it may have changed what the shell knows.
+            must_save: whether the shell had to save its state after it.
+        """
+        with self._lock:
+            kept = self._kept(shell)
+            if not changes and kept.number >= 0:
+                kept.number = shell.saved
+            if must_save and shell.saved == number:
+                kept.number, kept.untold = -1, shell.saved
+
+    def _kept(self, shell: "Shell") -> _Kept:
+        kept = self._shells.get(shell)
+        if kept is None:
+            kept = self._shells[shell] = _Kept()
+        if kept.pid != shell.pid:  # it was started, or again after it was lost
+            kept.pid, kept.number, kept.untold, kept.place = shell.pid, -1, -1, None
+            if shell.kind != "bash":
+                kept.functions.clear()
+                kept.positional = False
+        return kept
+
+    def _read(self, shell: "Shell", number: int, first: int) -> tuple[Known, int]:
+        """Read a state, looking into the slot ``first`` first; return in which one it is, too."""
+        if not number:
+            return NOTHING, 0
+        for slot in range(first, first + _SLOTS):
+            text = self._text(f"{shell.state_path}.{slot % _SLOTS}")
+            if text is None or not text.startswith(f"#{number}\n"):
+                continue
+            if not text.endswith(f"\n__sw_i={number}\n"):
+                break  # it was not saved whole
+            # What the process before this one has saved is what this one has taken over.
+            if shell.restored != number and not re.search(rf"PPID=['\"]?{shell.holder}\b", text):
+                break  # another session of the same name has overwritten it
+            aliases = "" if shell.kind == "bash" else self._text(f"{shell.state_path}.alias")
+            return (UNCLEAR if aliases is None else read_state(text, aliases=aliases)), slot % _SLOTS
+        return UNCLEAR, first
+
+    def _text(self, path: str) -> str | None:
+        try:
+            local = self._environment.kind == "local"
+            data = Path(path).read_bytes() if local else self._environment.read_file(path)
+        except OSError:
+            return None
+        return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,65 @@
+"""Standard input that is program text and comes bit by bit: each line passes the gate before it is sent."""
+
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING
+
+from shellward.approval.brought import Look
+from shellward.approval.detect import Detection
+
+if TYPE_CHECKING:
+    from shellward.core.gate import Finding
+
+_Key = tuple[str, str, tuple[str, ...], str]
+
+
+def key_of(finding: "Finding") -> _Key:
+    """Return what makes a finding the same deed as another one."""
+    return finding.rule, finding.inner, finding.via, finding.cwd
+
+
+class TypedInput:
+    """Holds back what a shell or an interpreter is to read until it may. Called by one thread.
+
+    All lines so far are judged together, as the program that they are: what one of them defines, a later one
+    uses. Answers given for a finding hold for the rest of this input.
+
+    Args:
+        look: looks at the command with so much of its input.
+        decide: decides about what was found; raises ApprovalDenied.
+        allowed: the findings that were allowed before it began.
+    """
+
+    def __init__(
+        self,
+        look: Callable[[str], Look],
+        decide: Callable[[Detection], object],
+        allowed: tuple["Finding", ...],
+    ) -> None:
+        self._look = look
+        self._decide = decide
+        self._allowed = {key_of(finding) for finding in allowed}
+        self._text: list[str] = []
+        self._held = b""
+        self._context: Context = copy_context()  # callbacks of the caller's answer, though another thread asks
+
+    def __call__(self, data: bytes) -> bytes:
+        """Take what came; return what may be sent. Empty data is the end: what was held back comes then.
+
+        Raises:
+            ApprovalDenied: a line may not run; nothing of it was sent.
+        """
+        data = self._held + data
+        end = data.rfind(b"\n") + 1 if data and len(data) > len(self._held) else len(data)
+        self._held = data[end:]
+        whole = data[:end]
+        if whole:
+            self._text.append(whole.decode("utf-8", "surrogateescape"))
+            self._context.run(self._judge)
+        return whole
+
+    def _judge(self) -> None:
+        detection = self._look("".join(self._text)).detection
+        new = tuple(finding for finding in detection.findings if key_of(finding) not in self._allowed)
+        self._decide(detection.only(new))
+        self._allowed |= {key_of(finding) for finding in new}

@@ -1,0 +1,241 @@
+"""What the suite has to know of the place where a backend runs: how to make an environment and look at it.
+
+Nothing here judges; the checks do. Nothing here needs pytest.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import textwrap
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from shellward.environments.environment import Environment
+
+
+class Seen(NamedTuple):
+    """One process of the sandbox, seen from outside the code under test.
+
+    Attributes:
+        pid: process id, in the numbering of the observer.
+        state: first letter as ``ps`` prints it; ``Z`` is a zombie.
+        args: the command line, words joined with blanks.
+    """
+
+    pid: int
+    state: str
+    args: str
+
+
+class Handle(NamedTuple):
+    """Enough of an environment to look at its process table, when it belongs to another client."""
+
+    handle: str
+
+
+Viewed: TypeAlias = "Environment | Handle"
+
+
+class SmallDisk(NamedTuple):
+    """A file system of about 1 MB inside the sandbox.
+
+    Attributes:
+        config: what ``create`` needs on top of the place's own configuration.
+        path: where it is mounted, seen from inside.
+    """
+
+    config: Mapping[str, Any]
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A situation in which ``create`` must raise ``EnvironmentUnavailable`` and say what to do.
+
+    Attributes:
+        name: short name of the situation.
+        config: settings on top of the place's own.
+        variables: environment variables of the client.
+        uid: user the client runs as, when that matters (needs root).
+        imports: modules imported before the client becomes that user, who may not be able to read them.
+        mentions: words of which the message must hold at least one.
+    """
+
+    name: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    uid: int | None = None
+    imports: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """Hooks that break the place from outside. A sentence instead of a hook says why it cannot happen there.
+
+    Attributes:
+        kill_sandbox: removes the sandbox at once, as ``docker rm -f`` does.
+        restart_daemon: stops and starts the service behind the backend; returns when it answers again.
+        small_disk: gives a file system of 1 MB for the length of a ``with`` block.
+        small_memory: settings that limit the sandbox to about 64 MB of memory without swap.
+        few_pids: settings that limit the sandbox to about 64 processes.
+        shared_directory: settings that mount a directory of this machine at ``/shared`` inside, writable.
+    """
+
+    kill_sandbox: Callable[[Environment], None] | str = "there is no sandbox apart from the client"
+    restart_daemon: Callable[[], None] | str = "there is no service behind this backend"
+    small_disk: Callable[[], AbstractContextManager[SmallDisk]] | str = "no small file system can be made here"
+    small_memory: Mapping[str, object] | str = "this backend does not limit memory"
+    few_pids: Mapping[str, object] | str = "this backend does not limit processes"
+    shared_directory: Callable[[Path], Mapping[str, object]] | str = "nothing is mounted at this backend"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Place:
+    """One backend in one configuration, as the suite sees it.
+
+    Attributes:
+        name: appears in test ids (``docker-busybox``).
+        kind: what ``environments.create`` takes.
+        config: settings for ``create``; representable in JSON, so that other processes can be clients too.
+        shell: the shell the sessions must have, ``bash`` or ``sh``.
+        processes: the sandbox's process table through a channel that is not the session's. Empty when the
+            sandbox is gone.
+        python: ``python3`` is on the sandbox's PATH.
+        root: commands run as root unless told otherwise.
+        other_user: a user inside that is not the default one, or "" when there is none.
+        same_machine: the sandbox's files and processes are this machine's.
+        lease: the sandbox ends some time after its client was lost; ``create`` takes ``lease=`` in seconds.
+            False: it ends with its client.
+        faults: see Faults.
+        refusals: see Refusal.
+        wrong_settings: settings of which each alone must be a ``ConfigError`` that names its key.
+        left_behind: names what is left of environments of this place after they were closed; [] is right.
+        deviations: name of a check and the reason why it is expected to fail here. Strict: when it passes,
+            that is a failure too.
+        imports: modules that a client process imports first, for backends that register themselves.
+    """
+
+    name: str
+    kind: str
+    processes: Callable[[Viewed], Sequence[Seen]]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    shell: str = "bash"
+    python: bool = True
+    root: bool = True
+    other_user: str = ""
+    same_machine: bool = False
+    lease: bool = True
+    faults: Faults = field(default_factory=Faults)
+    refusals: Sequence[Refusal] = ()
+    wrong_settings: Mapping[str, object] = field(default_factory=lambda: {"colour": "blue", "env": 7})
+    left_behind: Callable[[], Iterable[str]] = tuple
+    deviations: Mapping[str, str] = field(default_factory=dict)
+    imports: Sequence[str] = ()
+
+    def create(self, **changes: Any) -> Environment:
+        """Make an environment with this place's configuration and ``changes``.
+
+        Raises:
+            EnvironmentUnavailable: the place is not there.
+        """
+        from shellward import environments
+
+        config: dict[str, Any] = {**self.config, **changes}
+        return environments.create(self.kind, **config)
+
+    def client_code(self, body: str, **changes: object) -> str:
+        """Write a Python program that makes such an environment as ``env`` and then does ``body``."""
+        config = json.dumps({**self.config, **changes})
+        head = (
+            "import json, os, signal, sys, threading, time, resource\n"
+            "from shellward import environments\n"
+            + "".join(f"import {module}\n" for module in self.imports)
+            + f"KIND, CONFIG = {self.kind!r}, json.loads({config!r})\n"
+            "def say(*words):\n    print(*words, flush=True)\n"
+            "def make(**more):\n    return environments.create(KIND, **{**CONFIG, **more})\n"
+        )
+        return head + textwrap.dedent(body)
+
+
+def local_processes(_env: Viewed | None = None) -> list[Seen]:
+    """Read this machine's process table from /proc (see proc(5))."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text(errors="replace")
+            args = (entry / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        found.append(Seen(int(entry.name), stat[stat.rindex(")") + 2], args))
+    return found
+
+
+def docker_processes(env: Viewed) -> list[Seen]:
+    """Ask the engine for the container's processes (``docker top``, which runs ``ps`` outside of it)."""
+    container = env.handle.partition(":")[2]
+    done = subprocess.run(
+        ["docker", "top", container, "-eo", "pid,stat,args"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    rows = (line.split(None, 2) for line in done.stdout.splitlines()[1:])
+    return [Seen(int(row[0]), row[1][0], row[2] if len(row) > 2 else "") for row in rows if len(row) > 1]
+
+
+def docker_removes(env: Environment) -> None:
+    """Remove the container from under the client."""
+    subprocess.run(["docker", "rm", "-f", env.handle.partition(":")[2]], capture_output=True, check=True)
+
+
+def docker_labelled(label: str) -> list[str]:
+    """List containers, running or not, and images that carry ``label`` (``key=value``)."""
+    query = ["--filter", f"label={label}", "--format", "{{.ID}} {{.Image}} {{.Status}}"]
+    done = subprocess.run(["docker", "ps", "-a", *query], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
+
+
+def local_small_disk(directory: Path) -> AbstractContextManager[SmallDisk]:
+    """Mount a tmpfs of 1 MB at ``directory`` of this machine (needs root)."""
+    return _Mounted(directory)
+
+
+class _Mounted(AbstractContextManager[SmallDisk]):
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> SmallDisk:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self._directory], check=True)
+        return SmallDisk({}, str(self._directory))
+
+    def __exit__(self, *_exc: object) -> None:
+        subprocess.run(["umount", "-l", self._directory], check=True)
+
+
+def docker_small_disk() -> AbstractContextManager[SmallDisk]:
+    """Describe a container with a tmpfs of 1 MB."""
+    return nullcontext(SmallDisk({"tmpfs": {"/small": "size=1m"}}, "/small"))
+
+
+def service_restart(script: str | Path) -> Callable[[], None] | str:
+    """Make a ``restart_daemon`` hook of a script that takes ``restart``, or say that it is missing."""
+    if shutil.which(str(script)) is None:
+        return f"no executable {shlex.quote(str(script))} here to restart the service"
+
+    def restart() -> None:
+        subprocess.run([str(script), "restart"], check=True, capture_output=True, timeout=120)
+
+    return restart

@@ -1,0 +1,166 @@
+"""The places at which this repository runs the suite: local with three shells, Docker with two images."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shellward.testing.place import (
+    Faults,
+    Place,
+    Refusal,
+    docker_labelled,
+    docker_processes,
+    docker_removes,
+    docker_small_disk,
+    local_processes,
+    local_small_disk,
+    service_restart,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = uuid.uuid4().hex[:12]
+LABEL = "shellward.conformance"
+IS_ROOT = os.geteuid() == 0
+ENGINE = ROOT / "tests" / "services" / "docker-engine"
+
+
+def local(name: str, program: str, **more: Any) -> Place:
+    small = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{name}")
+    return Place(
+        name=name,
+        kind="local",
+        config={"shell": program},
+        processes=local_processes,
+        root=IS_ROOT,
+        python=shutil.which("python3") is not None,
+        same_machine=True,
+        lease=False,
+        faults=Faults(
+            kill_sandbox="local commands run on this machine; there is nothing to remove",
+            restart_daemon="local commands need no service",
+            small_disk=(lambda: local_small_disk(small)) if can_mount() else "needs root to mount one",
+            small_memory="local has no limits of its own; isolation is another issue",
+            few_pids="local has no limits of its own; isolation is another issue",
+            shared_directory="local files need no mount",
+        ),
+        wrong_settings={"colour": "blue", "env": 7, "cwd": 7, "shell": 7, "image": "docker's, not local's"},
+        **more,
+    )
+
+
+def docker(name: str, image: str, **more: Any) -> Place:
+    dead = "unix:///tmp/shellward-no-such-engine.sock"
+    refusals = [
+        Refusal(
+            name="missing image",
+            config={"image": "shellward/no-such-image:none", "pull": "never"},
+            mentions=("shellward/no-such-image",),
+        ),
+        Refusal(name="missing daemon", variables={"DOCKER_HOST": dead}, mentions=("shellward-no-such-engine",)),
+        Refusal(
+            name="daemon at a closed port",
+            variables={"DOCKER_HOST": "tcp://127.0.0.1:9"},
+            mentions=("127.0.0.1:9",),
+        ),
+        Refusal(name="missing network", config={"network": "shellward-no-such"}, mentions=("shellward-no-such",)),
+    ]
+    if IS_ROOT:
+        refusals.append(
+            Refusal(
+                name="no permission on the socket",
+                uid=65_534,
+                imports=(  # that user may not be able to read this checkout
+                    "docker",
+                    "shellward.environments.docker",
+                    "shellward.environments.environment",
+                    "shellward.environments.registry",
+                ),
+                mentions=("permission",),
+            )
+        )
+    return Place(
+        name=name,
+        kind="docker",
+        config={"image": image, "pull": "never", "labels": {LABEL: RUN}},
+        processes=docker_processes,
+        left_behind=lambda: docker_labelled(f"{LABEL}={RUN}"),
+        faults=Faults(
+            kill_sandbox=docker_removes,
+            restart_daemon=service_restart(ENGINE) if IS_ROOT else "needs root to restart the engine",
+            small_disk=docker_small_disk,
+            small_memory={"memory": "64m"},
+            few_pids={"pids_limit": 64},
+            shared_directory=lambda path: {"mounts": [{"source": str(path), "target": "/shared"}]},
+        ),
+        refusals=refusals,
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "image": 7,
+            "memory": "plenty",
+            "cpus": "two",
+            "pids_limit": "few",
+            "network": 5,
+            "mounts": [{"sauce": "/"}],
+            "read_only": "perhaps",
+            "tmpfs": "/x",
+            "pull": "sometimes",
+            "lease": "soon",
+            "labels": "x",
+            "ports": "many",
+            "user": {},
+        },
+        **more,
+    )
+
+
+@cache
+def can_mount() -> bool:
+    """Whether this process may mount a tmpfs: root in most places, not in every container."""
+    if not IS_ROOT:
+        return False
+    with tempfile.TemporaryDirectory() as directory:
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], capture_output=True, check=False).returncode:
+            return False
+        subprocess.run(["umount", directory], check=True)
+    return True
+
+
+def busybox_sh() -> str:
+    """Make a path whose program is busybox in its role as ``sh``."""
+    directory = Path(tempfile.gettempdir(), f"shellward-busybox-{os.getuid()}")
+    directory.mkdir(exist_ok=True, mode=0o700)
+    link = directory / "sh"
+    if not link.is_symlink():
+        link.symlink_to(shutil.which("busybox") or "/bin/busybox")
+    return str(link)
+
+
+BUSYBOX = {"syntax.broken_syntax_leaves_the_shell": "a syntax error in its plain eval ends busybox; nothing is lost"}
+LOCAL_BASH = local("local-bash", "bash")
+LOCAL_SH = local("local-sh", "sh", shell="sh")
+LOCAL_BUSYBOX = local("local-busybox", busybox_sh(), shell="sh", deviations=BUSYBOX)
+DOCKER_BASH = docker("docker-bash", "shellward/sandbox:latest", other_user="nobody")
+DOCKER_BUSYBOX = docker("docker-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX)
+
+
+@cache
+def why_absent(place: Place) -> str:
+    """Say what is missing for a place; empty when it is there."""
+    if place is LOCAL_BUSYBOX:
+        return "" if shutil.which("busybox") else "busybox is not installed"
+    if place.kind == "local":
+        shell = str(place.config["shell"])
+        return "" if shutil.which(shell) else f"{shell} is not installed"
+    if shutil.which("docker") is None:
+        return "the docker command is not installed"
+    image = str(place.config["image"])
+    found = subprocess.run(["docker", "image", "inspect", image], capture_output=True, text=True, check=False)
+    return "" if found.returncode == 0 else f"image {image}: {found.stderr.strip()}"

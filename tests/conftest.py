@@ -1,0 +1,29 @@
+"""What holds for every test: slow ones come last, and what looks at the same things keeps to one worker."""
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist takes the groups' names down
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+    for item in items:
+        call = getattr(item, "callspec", None)
+        place = None if call is None else call.params.get("suite")
+        if place is not None:
+            group = place.name  # one suite, so one environment that most of its checks share
+        elif "unit/aio" in item.nodeid:
+            group = "aio"  # they look for processes by name
+        elif item.get_closest_marker("docker") is not None:
+            group = item.path.stem
+        else:
+            continue
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Stop when groups are asked for and have no effect: tests would then end each other's processes."""
+    if not getattr(session.config.option, "loadgroup", False):
+        return
+    for item in session.items:
+        if item.get_closest_marker("xdist_group") is not None and "@" not in item.nodeid:
+            pytest.exit("this pytest and this pytest-xdist lose the groups of tests; see pyproject.toml", 3)

@@ -1,0 +1,50 @@
+"""Every rule carries examples: what it must find and what it must leave alone."""
+
+import re
+
+import pytest
+
+from shellward.approval import DANGEROUS_PATTERNS, detect_dangerous_command
+from shellward.approval.patterns import PACKS
+from shellward.core.gate import Severity
+
+RULES = list(DANGEROUS_PATTERNS)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_examples(rule):
+    for command in rule.must:
+        found = {finding.rule for finding in detect_dangerous_command(command).findings}
+        assert rule.id in found, f"{command!r} gives {sorted(found)}"
+    for command in rule.must_not:
+        found = {finding.rule for finding in detect_dangerous_command(command).findings}
+        assert rule.id not in found, f"{command!r} gives {sorted(found)}"
+
+
+def test_ids_are_unique_and_rules_are_complete():
+    ids = [rule.id for rule in RULES]
+    assert len(ids) == len(set(ids))
+    for rule in RULES:
+        assert rule.must, rule.id
+        assert rule.must_not, rule.id
+        assert rule.description, rule.id
+        assert rule.why, rule.id
+        assert rule.commands, rule.id
+
+
+def test_items_begin_with_regex_and_description():
+    for item in DANGEROUS_PATTERNS:
+        regex, description, *_ = item
+        re.compile(regex)
+        assert item[0] == regex
+        assert item[1] == description
+
+
+def test_never_allow_is_short_and_critical():
+    held = [rule for rule in RULES if rule.never_allow]
+    assert 3 <= len(held) <= 12
+    assert all(rule.severity is Severity.CRITICAL for rule in held)
+
+
+def test_packs_are_not_empty():
+    assert all(PACKS.values())

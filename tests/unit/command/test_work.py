@@ -1,0 +1,91 @@
+"""What a command line may cost: work is counted, grows with the text and not faster, and what is left over asks."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from shellward.approval import detect_dangerous_command
+from shellward.approval.engine import program_names
+from shellward.command.work import FOLLOWING, JUDGING, READING, TooMuch, Work
+
+_SPEC = importlib.util.spec_from_file_location("shapes", Path(__file__).parents[3] / "benchmarks" / "shapes.py")
+shapes = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(shapes)
+
+SIZE = 128 * 1024
+
+
+def calls(text):
+    """Count what is called: it does not depend on the machine."""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    detect_dangerous_command(text)  # what is imported or remembered at the first time does not count
+    sys.setprofile(note)
+    try:
+        detect_dangerous_command(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("name", shapes.NAMES)
+def test_twice_the_text_is_at_most_twice_the_work(name):
+    half, whole = calls(shapes.shape(name, 4096)), calls(shapes.shape(name, 8192))
+    assert whole <= 2.2 * half + 200
+
+
+@pytest.mark.parametrize("word", ["/srv/a", "a=b", "-e 'f(x);'", "$x"])
+def test_no_program_reads_its_words_again_for_each_of_them(word):
+    slow = []
+    for name in sorted(program_names()):
+        half, whole = calls(f"{name} {f'{word} ' * 40}"), calls(f"{name} {f'{word} ' * 80}")
+        if whole > 2.6 * half + 200:
+            slow.append((name, half, whole))
+    assert not slow
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shapes.NAMES)
+def test_no_text_costs_more_than_was_granted(name):
+    # Even the cheapest call is a fraction of a unit: this bounds them all, and a runaway would be far above.
+    assert calls(shapes.shape(name, SIZE)) < 12 * (READING + FOLLOWING + JUDGING)
+
+
+@pytest.mark.parametrize("name", ["pipes", "parentheses", "script lines", "here-documents", "different removals"])
+def test_what_is_too_much_asks(name):
+    found = detect_dangerous_command(shapes.shape(name, 4 * SIZE))
+    assert found
+    assert any(finding.rule == "structure.too-much" for finding in found.findings)
+
+
+@pytest.mark.parametrize(
+    "name", ["cp lines", "different files", "words", "python here-document", "here-document to a file", "backticks"]
+)
+def test_what_is_only_long_passes(name):
+    assert not detect_dangerous_command(shapes.shape(name, SIZE))
+
+
+@pytest.mark.parametrize("name", ["pipes", "parentheses", "growing assignments", "nested $(", "stray )"])
+@pytest.mark.parametrize("command", ["rm -rf /", "sudo rm -rf --no-preserve-root /", "dd if=/dev/zero of=/dev/sda"])
+def test_nobody_hides_behind_too_much(name, command):
+    assert detect_dangerous_command(f"{shapes.shape(name, SIZE)}\n{command}\n").never_allow
+
+
+def test_what_stands_before_too_much_is_judged():
+    found = detect_dangerous_command("rm -rf /srv; " + shapes.shape("pipes", SIZE))
+    assert {"files.rm-recursive", "structure.too-much"} <= {finding.rule for finding in found.findings}
+
+
+def test_spending():
+    work = Work(2)
+    work.spend(2)
+    with pytest.raises(TooMuch):
+        work.spend(1)
+    work.grant(3)
+    assert work.left == 3

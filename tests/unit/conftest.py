@@ -1,0 +1,47 @@
+"""What all unit tests share: nothing of the user's own settings, and no leaked descriptors or threads."""
+
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep every test away from the settings, state and variables of whoever runs it."""
+    for name in os.environ:
+        if name.startswith(("SHELLWARD_", "TERMINAL_")):
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    monkeypatch.setenv("SHELLWARD_HOME", str(home))
+    return home
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(own_home: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    del own_home
+    if {"environments", "aio"} & set(request.path.parts):
+        yield  # they look after processes and streams of their own, some of which outlive a test by design
+        return
+    before = _descriptors()
+    threads = set(threading.enumerate())
+    yield
+    gc.collect()
+    assert not _descriptors() - before, "a test left a file open"
+    left = [each.name for each in set(threading.enumerate()) - threads if each.name.startswith("shellward")]
+    assert not left, "a test left a thread running"
+
+
+def _descriptors() -> set[str]:
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(entry.readlink())
+        except FileNotFoundError:
+            continue
+        if target.startswith(("socket:", "pipe:", "/")) and "/proc/" not in target:
+            found.add(f"{entry.name}={target}")
+    return found

@@ -1,0 +1,30 @@
+"""Ctrl-C while a command is being sent: nothing runs on, and the shell takes the next command."""
+
+import time
+
+import pytest
+
+from shellward import environments
+from shellward.environments.local import LocalChannel
+
+
+@pytest.mark.parametrize("how", ["run", "stream"])
+@pytest.mark.parametrize("share", [0, 0.5, 1])
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_interrupted_while_sending(monkeypatch: pytest.MonkeyPatch, shell: str, share: float, how: str) -> None:
+    write = LocalChannel.write
+    with environments.create("local", shell=shell) as env:
+        env.run("X=kept")
+
+        def cut_off(self: LocalChannel, data: bytes, timeout: float | None = None) -> None:
+            monkeypatch.setattr(LocalChannel, "write", write)
+            write(self, data[: int(len(data) * share)], timeout)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(LocalChannel, "write", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(env, how)("sleep 40.5")
+        started = time.monotonic()
+        assert env.run("echo $X", timeout=10).stdout == "kept\n"
+        assert time.monotonic() - started < 10
+        assert env.run("pgrep -fx '[s]leep 40.5'").stdout == ""

@@ -1,0 +1,57 @@
+"""The shell scripts and Dockerfiles of the repository: they parse, they are clean, they name no server."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("images", "tests", ".ci", "benchmarks")
+
+
+def is_shell(path: Path) -> bool:
+    with path.open("rb") as file:
+        return re.match(rb"#!.*\b(ba|da)?sh\b", file.readline()) is not None
+
+
+def found() -> list[Path]:
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*") if path.is_file())
+
+
+SCRIPTS = [path for path in found() if is_shell(path)]
+RECIPES = [*SCRIPTS, *(path for path in found() if path.name in {"Dockerfile", "packages.txt"})]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_the_search_finds_what_is_known_to_be_there() -> None:
+    known = {".ci/run", "images/build", "tests/run", "tests/services/docker-engine"}
+    assert known <= {name(path) for path in SCRIPTS}
+    assert {"images/sandbox/Dockerfile", "images/sandbox/packages.txt"} <= {name(path) for path in RECIPES}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_script_parses(script: Path) -> None:
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_script_is_executable(script: Path) -> None:
+    assert os.access(script, os.X_OK)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_script_passes_shellcheck(script: Path) -> None:
+    done = subprocess.run(["shellcheck", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=name)
+def test_recipe_names_no_server(recipe: Path) -> None:
+    """Packages come from where the machine itself gets them: a named mirror works on some machines only."""
+    text = recipe.read_text()
+    assert not re.findall(r"\b(?:https?|ftp)://\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:org|com|net|io/)\b\S*", text)
