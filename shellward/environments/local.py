@@ -1,9 +1,7 @@
 """The user's own machine: processes with pipes. Nothing is isolated here; variables are scrubbed by allow-list."""
 
-import fcntl
 import getpass
 import os
-import select
 import shutil
 import socket
 import subprocess
@@ -15,10 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
-from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
-from shellward.core.types import EnvironmentInfo, Stats, StreamName
-from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, Piece, PtySize
+from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
+from shellward.core.types import EnvironmentInfo, Stats
+from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import BaseConfig, parse_config
+from shellward.environments.pipes import PIPE, PipeChannel
 
 # fmt: off
 PASSED: Final = frozenset(
@@ -36,9 +35,6 @@ PASSED: Final = frozenset(
 # fmt: on
 """Variables that a command sees; all others (tokens, keys, passwords under whatever name) stay outside."""
 
-_PIPE = 1 << 17  # more is slower: it falls out of the second-level cache
-_READ = 1 << 16
-
 
 class LocalConfig(BaseConfig, kw_only=True, forbid_unknown_fields=True):
     """Settings of a local environment.
@@ -52,87 +48,17 @@ class LocalConfig(BaseConfig, kw_only=True, forbid_unknown_fields=True):
     inherit: list[str] = msgspec.field(default_factory=list)
 
 
-class LocalChannel:
-    """A process of this machine, with pipes. Reads wait in epoll, also for the death of the process."""
+class _Child:
+    """The life of a child process; see ``pipes.Life``."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
-        assert process.stdin is not None  # noqa: S101  # opened with pipes, below
-        assert process.stdout is not None  # noqa: S101
-        assert process.stderr is not None  # noqa: S101
-        self._stdin = process.stdin
-        self._streams = {process.stdout.fileno(): StreamName.STDOUT, process.stderr.fileno(): StreamName.STDERR}
-        self._sizes = dict.fromkeys(self._streams, _READ)
-        self._epoll = select.epoll()
-        for descriptor in self._streams:
-            os.set_blocking(descriptor, False)
-            self._epoll.register(descriptor, select.EPOLLIN)
-        os.set_blocking(self._stdin.fileno(), False)
         self._pidfd = os.pidfd_open(process.pid)
-        self._epoll.register(self._pidfd, select.EPOLLIN)
-        self._dead = False
 
     def fileno(self) -> int:
-        """See Channel."""
-        return self._epoll.fileno()
-
-    def read(self, timeout: float | None = None) -> Sequence[Piece] | None:
-        """See Channel. A process that is dead has no more to say, whoever still holds its pipes."""
-        if not self._streams:
-            return None
-        events = self._epoll.poll(timeout)
-        pieces = [piece for descriptor, _ in events if (piece := self._take(descriptor))]
-        if pieces or (self._streams and not self._dead):
-            return pieces
-        last = [piece for descriptor in [*self._streams] if (piece := self._take(descriptor))]
-        return last or None
-
-    def _take(self, descriptor: int) -> Piece | None:
-        if descriptor == self._pidfd:
-            self._epoll.unregister(descriptor)
-            self._dead = True
-            return None
-        if descriptor not in self._streams:
-            return None
-        size = self._sizes[descriptor]
-        try:
-            data = os.read(descriptor, size)
-        except BlockingIOError:
-            return None
-        if not data:
-            self._epoll.unregister(descriptor)
-            del self._streams[descriptor]
-            return None
-        if len(data) == size < _PIPE:  # a flood: fewer, larger reads; the pipe grows with them
-            self._sizes[descriptor] = _PIPE
-            _grow(descriptor)
-        return Piece(self._streams[descriptor], data)
-
-    def write(self, data: bytes, timeout: float | None = None) -> None:
-        """See Channel."""
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[os.write(self._stdin.fileno(), view) :]
-            except BlockingIOError:
-                poller = select.poll()
-                poller.register(self._stdin.fileno(), select.POLLOUT)
-                if not poller.poll(None if timeout is None else timeout * 1000):
-                    raise ConnectionLost(f"the process took no input for {timeout} s") from None
-            except (BrokenPipeError, ValueError) as error:
-                raise ConnectionLost("the process has ended, or was closed") from error
-
-    def close_stdin(self) -> None:
-        """See Channel."""
-        self._stdin.close()
-
-    def resize(self, size: PtySize) -> None:
-        """See Channel."""
-        del size
-        raise Unsupported("resize a process without a terminal", "local")
+        return self._pidfd
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """See Channel."""
         try:
             status = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -140,26 +66,34 @@ class LocalChannel:
         return status if status >= 0 else 128 - status
 
     def close(self) -> None:
-        """See Channel. The process gets the end of its input, and a second to end by itself."""
-        if self._epoll.closed:
-            return
-        self._stdin.close()
+        """It gets a second to end by itself."""
         if self.wait(1.0) is None:
             self._process.kill()
             self._process.wait()
-        self._epoll.close()
         os.close(self._pidfd)
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
 
 
-def _grow(descriptor: int) -> None:
+def _channel(argv: Sequence[str], **options: Any) -> PipeChannel:
+    """Start a process in a session of its own, with pipes."""
+    ours: list[int] = []
+    theirs: list[int] = []
     try:
-        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
-    except OSError:
-        # pipe(7): over the user's share (pipe-user-pages-soft) a pipe stays as it is, which is only slower.
-        return
+        for end in range(3):
+            read, write = os.pipe()
+            ours.append(read if end else write)
+            theirs.append(write if end else read)
+        process = subprocess.Popen(
+            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], start_new_session=True, **options
+        )
+    except BaseException:
+        for descriptor in ours:
+            os.close(descriptor)
+        raise
+    finally:
+        for descriptor in theirs:
+            os.close(descriptor)
+    stdin, stdout, stderr = ours
+    return PipeChannel("local", stdin, stdout, stderr, _Child(process))
 
 
 class LocalBackend:
@@ -182,7 +116,7 @@ class LocalBackend:
             if name in PASSED or name.startswith("LC_") or name in config.inherit
         }
         self._env.update(config.env)
-        self.scratch = tempfile.mkdtemp(prefix="shellward-", dir=_memory_backed())
+        self.scratch = tempfile.mkdtemp(prefix="shellward-", dir=memory_backed())
         if os.geteuid() == 0:  # who runs as another user keeps input files here, and sees nobody else's
             os.chmod(self.scratch, 0o1733)  # noqa: PTH101, S103
         self.handle = f"local:{os.getpid()}.{Path(self.scratch).name.removeprefix('shellward-')}"
@@ -208,20 +142,9 @@ class LocalBackend:
         if user is not None and os.geteuid() != 0:
             raise Unsupported("run as another user", self.kind, "that needs root")
         try:
-            process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                env={**self._env, **(env or {})},
-                cwd=cwd or self._cwd,
-                start_new_session=True,
-                **_identity(user),
-            )
+            return _channel(list(argv), env={**self._env, **(env or {})}, cwd=cwd or self._cwd, **_identity(user))
         except OSError as error:
             raise EnvironmentUnavailable(f"cannot start {argv[0]!r}: {error}") from error
-        return LocalChannel(process)
 
     def explain_loss(self) -> str:
         """See Backend."""
@@ -265,10 +188,10 @@ def _identity(user: str | None) -> dict[str, Any]:
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": groups}
 
 
-def _memory_backed() -> str | None:
+def memory_backed() -> str | None:
     """Where small files never touch a disk: the user's runtime directory, /dev/shm, else the usual place."""
     for place in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):  # noqa: S108  # a private directory is made in it
-        if place and os.access(place, os.W_OK | os.X_OK) and shutil.disk_usage(place).free > _PIPE:
+        if place and os.access(place, os.W_OK | os.X_OK) and shutil.disk_usage(place).free > PIPE:
             return place
     return None
 

@@ -1,7 +1,8 @@
 """Docker: a hardened container per environment, through the docker SDK. Podman's socket works the same way.
 
 The container's main process is a watchdog (scripts/lease.sh): when no client renews its lease it ends, and the
-engine removes the container. Commands run in shells opened by ``exec``.
+engine removes the container. Commands run in shells opened through a door of ours where the engine is on this
+machine (door.py), else by ``exec``.
 """
 
 import contextlib
@@ -21,7 +22,8 @@ from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
 from shellward.environments.docker.channel import DockerChannel
-from shellward.environments.docker.config import CAPABILITIES, LABEL, SCRATCH, DockerConfig, check
+from shellward.environments.docker.config import CAPABILITIES, LABEL, SCRATCH, DockerConfig, Mount, check
+from shellward.environments.docker.door import INSIDE, Door, sweep
 from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
 from shellward.environments.encoding import script
 from shellward.environments.local import owner
@@ -33,10 +35,11 @@ class DockerBackend:
     kind = "docker"
     scratch = SCRATCH
 
-    def __init__(self, client: Any, container: Any, config: DockerConfig) -> None:
+    def __init__(self, client: Any, container: Any, config: DockerConfig, door: Door | None) -> None:
         self.client = client
         self.container = container
         self.config = config
+        self.door = door
         self.lease: float | None = config.lease
         self._destroyed = False
         self._lock = threading.Lock()
@@ -64,6 +67,10 @@ class DockerBackend:
         pty: PtySize | None = None,
     ) -> Channel:
         """See Backend."""
+        if self.door is not None and user is None and pty is None:
+            channel = self.door.open(argv, env or {}, cwd or self.config.cwd)
+            if channel is not None:
+                return channel
         api = self.client.api
         with mapped(f"container {self.container.short_id}"):
             made = api.exec_create(
@@ -113,10 +120,14 @@ class DockerBackend:
                 f"cannot remove container {self.container.short_id}, its lease will ({short(str(error))})",
             ) from error
         finally:
+            if self.door is not None:
+                self.door.remove()
             self.client.close()
 
     def detach(self) -> None:
         """See Backend."""
+        if self.door is not None:
+            self.door.close()
         self.client.close()
 
     def snapshot(self) -> str:
@@ -136,7 +147,9 @@ class DockerBackend:
         with mapped("restore"):
             self.container.remove(force=True, v=True)
         self.config = msgspec.structs.replace(self.config, image=snapshot, build=None, pull="never")
-        self.container = start(self.client, self.config)
+        if self.door is not None:
+            self.door.remove()
+        self.container, self.door = start(self.client, self.config)
 
     def expose(self, port: int) -> str:
         """See Backend. A port named in ``ports`` is published; others are reachable on a local engine's bridge.
@@ -180,34 +193,57 @@ def _is_here(client: Any) -> bool:
     return where.hostname in {"localhost", "127.0.0.1", "::1"}
 
 
-def start(client: Any, config: DockerConfig, progress: OnStep | None = None) -> Any:
+def _same_kernel(client: Any) -> bool:
+    """Whether an engine's containers may be processes of this machine: its socket is here."""
+    return _is_here(client) and urlsplit(str(client.api.base_url)).scheme == "http+docker"
+
+
+def start(client: Any, config: DockerConfig, progress: OnStep | None = None) -> tuple[Any, Door | None]:
     """Create and start the container of an environment; when that fails or is interrupted, nothing is left of it.
 
     Raises:
         EnvironmentUnavailable: the image is not there, or the engine refuses.
     """
     docker = sdk()
-    arguments = _arguments(client, config)
-    with mapped(f"container from {config.image!r}"):
-        try:
-            container = client.containers.create(**arguments)
-        except docker.errors.ImageNotFound:
-            with mapped(f"image {config.image!r}"):
-                if config.pull == "never":
-                    raise
-                pull(client, config.image, progress)
-            container = client.containers.create(**arguments)
+    door = Door.make() if _same_kernel(client) else None
+    container = None
     try:
         with mapped(f"container from {config.image!r}"):
+            container, door = _container(client, config, door, progress)
+            if door is not None:
+                door.hang(container.attrs["Config"].get("User") or "")
             container.start()
     except BaseException:
-        with contextlib.suppress(docker.errors.APIError):
-            container.remove(force=True)
+        if container is not None:
+            with contextlib.suppress(docker.errors.APIError):
+                container.remove(force=True)
+        if door is not None:
+            door.remove()
         raise
-    return container
+    return container, door
 
 
-def _arguments(client: Any, config: DockerConfig) -> dict[str, Any]:
+def _container(
+    client: Any, config: DockerConfig, door: Door | None, progress: OnStep | None
+) -> tuple[Any, Door | None]:
+    """Create the container; without a door where the engine cannot see this machine's files."""
+    docker = sdk()
+    try:
+        return client.containers.create(**_arguments(client, config, door)), door
+    except docker.errors.ImageNotFound:
+        with mapped(f"image {config.image!r}"):
+            if config.pull == "never":
+                raise
+            pull(client, config.image, progress)
+        return _container(client, config, door, progress)
+    except docker.errors.APIError as error:
+        if door is None or str(door.shared) not in str(error):
+            raise
+    door.remove()
+    return client.containers.create(**_arguments(client, config, None)), None
+
+
+def _arguments(client: Any, config: DockerConfig, door: Door | None) -> dict[str, Any]:
     docker = sdk()
     labels = {
         **config.labels,  # ours say what is whose, so they come last
@@ -221,7 +257,11 @@ def _arguments(client: Any, config: DockerConfig) -> dict[str, Any]:
     return {
         "image": config.image,
         "entrypoint": ["sh", "-c", script("lease.sh"), "shellward"],
-        "command": [f"{SCRATCH}/lease", str(max(1, round(config.lease)))],
+        "command": [
+            f"{SCRATCH}/lease",
+            str(max(1, round(config.lease))),
+            *([INSIDE, script("door.sh")] if door is not None else []),
+        ],
         "name": config.name,
         "user": config.user,
         "environment": config.env,
@@ -240,7 +280,7 @@ def _arguments(client: Any, config: DockerConfig) -> dict[str, Any]:
         "tmpfs": {SCRATCH: "rw,nosuid,nodev,size=16m,mode=1777", **config.tmpfs},
         "mounts": [
             docker.types.Mount(each.target, _source(each.source), "bind", read_only=each.read_only)
-            for each in config.mounts
+            for each in [*config.mounts, *([Mount(str(door.shared), INSIDE, read_only=True)] if door else [])]
         ],
         "ports": {f"{port}/tcp": ("127.0.0.1", None) for port in config.ports},
         "device_requests": requests,
@@ -276,11 +316,28 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Dock
             build(client, settings.build, settings.image, progress)
         elif settings.pull == "always":
             pull(client, settings.image, progress)
-        container = start(client, settings, progress)
+        container, door = start(client, settings, progress)
     except BaseException:
         client.close()
         raise
-    return DockerBackend(client, container, settings)
+    _sweep(client)
+    return DockerBackend(client, container, settings, door)
+
+
+def _sweep(client: Any) -> None:
+    def used() -> set[str]:
+        found = client.api.containers(all=True, filters={"label": f"{LABEL}.id"})
+        return {mount.get("Source", "") for each in found for mount in each.get("Mounts") or ()}
+
+    with mapped("docker"):
+        sweep(used)
+
+
+def _door(client: Any, container: Any) -> Door | None:
+    for mount in container.attrs.get("Mounts") or ():
+        if mount.get("Destination") == INSIDE and _same_kernel(client):
+            return Door.find(mount.get("Source", ""))
+    return None
 
 
 def attach(handle: str) -> DockerBackend:
@@ -295,7 +352,7 @@ def attach(handle: str) -> DockerBackend:
     except BaseException:
         client.close()
         raise
-    return DockerBackend(client, container, config)
+    return DockerBackend(client, container, config, _door(client, container))
 
 
 def _saved_config(container: Any, handle: str) -> DockerConfig:

@@ -5,23 +5,23 @@ import time
 import pytest
 
 from shellward import environments
-from shellward.environments.local import LocalChannel
+from shellward.environments.pipes import PipeChannel
 
 
 @pytest.mark.parametrize("how", ["run", "stream"])
 @pytest.mark.parametrize("share", [0, 0.5, 1])
 @pytest.mark.parametrize("shell", ["bash", "sh"])
 def test_interrupted_while_sending(monkeypatch: pytest.MonkeyPatch, shell: str, share: float, how: str) -> None:
-    write = LocalChannel.write
+    write = PipeChannel.write
     with environments.create("local", shell=shell) as env:
         env.run("X=kept")
 
-        def cut_off(self: LocalChannel, data: bytes, timeout: float | None = None) -> None:
-            monkeypatch.setattr(LocalChannel, "write", write)
+        def cut_off(self: PipeChannel, data: bytes, timeout: float | None = None) -> None:
+            monkeypatch.setattr(PipeChannel, "write", write)
             write(self, data[: int(len(data) * share)], timeout)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(LocalChannel, "write", cut_off)
+        monkeypatch.setattr(PipeChannel, "write", cut_off)
         with pytest.raises(KeyboardInterrupt):
             getattr(env, how)("sleep 40.5")
         started = time.monotonic()
