@@ -118,7 +118,7 @@ def children_cannot_read_ours(t: Trial) -> None:
     session = t.session()
     for command in ("ls -l /proc/self/fd", "sh -c 'ls -l /proc/self/fd'", "ls -l /proc/self/fd | cat"):
         rows = [line.split() for line in session.run(command).stdout.splitlines() if " -> " in line]
-        modes = {row[-3]: row[0] for row in rows}
+        modes = {row[row.index("->") - 1]: row[0] for row in rows}
         assert {"0", "1", "2"} <= set(modes)
         readable = [name for name, mode in modes.items() if mode[1] == "r" and name not in {"0", "1", "2", "3"}]
         assert not readable, f"{command}: readable descriptors {readable} (3 is the directory that ls reads)"

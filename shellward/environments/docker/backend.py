@@ -5,14 +5,11 @@ engine removes the container. Commands run in shells opened through a door of ou
 machine (door.py), else by ``exec``.
 """
 
-import contextlib
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -22,11 +19,10 @@ from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
 from shellward.environments.docker.channel import DockerChannel
-from shellward.environments.docker.config import CAPABILITIES, LABEL, SCRATCH, DockerConfig, Mount, check
+from shellward.environments.docker.config import LABEL, SCRATCH, DockerConfig, check
+from shellward.environments.docker.container import is_here, same_kernel, start
 from shellward.environments.docker.door import INSIDE, Door, sweep
 from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
-from shellward.environments.encoding import script
-from shellward.environments.local import owner
 
 
 class DockerBackend:
@@ -54,7 +50,7 @@ class DockerBackend:
     def capabilities(self) -> Capabilities:
         """See Backend."""
         return Capabilities(
-            snapshot=True, expose=_is_here(self.client), stats=True, user=True, attach=True, isolated=True
+            snapshot=True, expose=is_here(self.client), stats=True, user=True, attach=True, isolated=True
         )
 
     def open(
@@ -156,7 +152,7 @@ class DockerBackend:
 
         Both are so on the engine's own machine alone.
         """
-        if not _is_here(self.client):
+        if not is_here(self.client):
             advice = "its ports are reachable on the engine's machine alone; make a tunnel to that"
             raise Unsupported(f"expose port {port} of an engine on another machine", self.kind, advice)
         with mapped("expose"):
@@ -183,126 +179,6 @@ class DockerBackend:
             memory_limit_bytes=memory.get("limit"),
             pids=seen.get("pids_stats", {}).get("current"),
         )
-
-
-def _is_here(client: Any) -> bool:
-    """Whether an engine is on this machine: behind a socket, or a port of this machine's own."""
-    where = urlsplit(str(client.api.base_url))
-    if where.scheme == "http+docker":  # the SDK's own name for what is no TCP: a socket, a pipe of Windows, ssh
-        return where.netloc != "ssh"
-    return where.hostname in {"localhost", "127.0.0.1", "::1"}
-
-
-def _same_kernel(client: Any) -> bool:
-    """Whether an engine's containers may be processes of this machine: its socket is here."""
-    return _is_here(client) and urlsplit(str(client.api.base_url)).scheme == "http+docker"
-
-
-def start(client: Any, config: DockerConfig, progress: OnStep | None = None) -> tuple[Any, Door | None]:
-    """Create and start the container of an environment; when that fails or is interrupted, nothing is left of it.
-
-    Raises:
-        EnvironmentUnavailable: the image is not there, or the engine refuses.
-    """
-    docker = sdk()
-    door = Door.make() if _same_kernel(client) else None
-    container = None
-    try:
-        with mapped(f"container from {config.image!r}"):
-            container, door = _container(client, config, door, progress)
-            if door is not None:
-                door.hang(container.attrs["Config"].get("User") or "")
-            container.start()
-    except BaseException:
-        if container is not None:
-            with contextlib.suppress(docker.errors.APIError):
-                container.remove(force=True)
-        if door is not None:
-            door.remove()
-        raise
-    return container, door
-
-
-def _container(
-    client: Any, config: DockerConfig, door: Door | None, progress: OnStep | None
-) -> tuple[Any, Door | None]:
-    """Create the container; without a door where the engine cannot see this machine's files."""
-    docker = sdk()
-    try:
-        return client.containers.create(**_arguments(client, config, door)), door
-    except docker.errors.ImageNotFound:
-        with mapped(f"image {config.image!r}"):
-            if config.pull == "never":
-                raise
-            pull(client, config.image, progress)
-        return _container(client, config, door, progress)
-    except docker.errors.APIError as error:
-        if door is None or str(door.shared) not in str(error):
-            raise
-    door.remove()
-    return client.containers.create(**_arguments(client, config, None)), None
-
-
-def _arguments(client: Any, config: DockerConfig, door: Door | None) -> dict[str, Any]:
-    docker = sdk()
-    labels = {
-        **config.labels,  # ours say what is whose, so they come last
-        f"{LABEL}.id": secrets.token_hex(6),
-        f"{LABEL}.owner": owner(),
-        f"{LABEL}.lease": str(config.lease),
-        f"{LABEL}.config": msgspec.json.encode(config).decode(),
-    }
-    cpus = config.cpus if config.cpus is None else min(config.cpus, _processors(client))
-    requests = [docker.types.DeviceRequest(count=config.gpus, capabilities=[["gpu"]])] if config.gpus else None
-    return {
-        "image": config.image,
-        "entrypoint": ["sh", "-c", script("lease.sh"), "shellward"],
-        "command": [
-            f"{SCRATCH}/lease",
-            str(max(1, round(config.lease))),
-            *([INSIDE, script("door.sh")] if door is not None else []),
-        ],
-        "name": config.name,
-        "user": config.user,
-        "environment": config.env,
-        "labels": labels,
-        "init": True,
-        "auto_remove": True,
-        "cap_drop": ["ALL"],
-        "cap_add": [*CAPABILITIES, *config.cap_add],
-        "security_opt": ["no-new-privileges"],
-        "pids_limit": config.pids_limit,
-        "mem_limit": config.memory,
-        "nano_cpus": None if cpus is None else round(cpus * 1e9),
-        "network": None if config.network in ("bridge", "none") else config.network,
-        "network_mode": config.network if config.network in ("bridge", "none") else None,
-        "read_only": config.read_only,
-        "tmpfs": {SCRATCH: "rw,nosuid,nodev,size=16m,mode=1777", **config.tmpfs},
-        "mounts": [
-            docker.types.Mount(each.target, _source(each.source), "bind", read_only=each.read_only)
-            for each in [*config.mounts, *([Mount(str(door.shared), INSIDE, read_only=True)] if door else [])]
-        ],
-        "ports": {f"{port}/tcp": ("127.0.0.1", None) for port in config.ports},
-        "device_requests": requests,
-        "stop_signal": "SIGKILL",
-        "detach": True,
-    }
-
-
-def _source(path: str) -> str:
-    """A path of the engine's machine, or the name of a volume."""
-    return str(Path(path).expanduser().absolute()) if path.startswith(("/", ".", "~")) else path
-
-
-_engines: dict[str, int] = {}
-
-
-def _processors(client: Any) -> float:
-    """How many processors the engine has: it refuses a limit above that."""
-    url = str(client.api.base_url)
-    if url not in _engines:
-        _engines[url] = int(client.info().get("NCPU", 1))
-    return _engines[url]
 
 
 def create(config: Mapping[str, object], progress: OnStep | None = None) -> DockerBackend:
@@ -335,7 +211,7 @@ def _sweep(client: Any) -> None:
 
 def _door(client: Any, container: Any) -> Door | None:
     for mount in container.attrs.get("Mounts") or ():
-        if mount.get("Destination") == INSIDE and _same_kernel(client):
+        if mount.get("Destination") == INSIDE and same_kernel(client):
             return Door.find(mount.get("Source", ""))
     return None
 

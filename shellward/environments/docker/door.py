@@ -50,6 +50,7 @@ class Door:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
         self._up: int | None = None
         self._mode = 0o600
+        self._shut = False
 
     @classmethod
     def make(cls) -> Self:
@@ -90,15 +91,19 @@ class Door:
 
         A doorkeeper that comes too late finds no request; a process that was slower finds its input at its end.
         """
+        if self._shut:
+            return None
         try:
             self._await_keeper()
             ask = os.open(self.shared / "ask", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:  # ENXIO: nobody reads there
             return None
         try:
-            return self._open(ask, _script(argv, env, cwd))
+            channel = self._open(ask, _script(argv, env, cwd))
         finally:
             os.close(ask)
+        self._shut = channel is None  # what was asked for in vain once costs its limit each time
+        return channel
 
     def _await_keeper(self) -> None:
         up, self._up = self._up, None
@@ -122,7 +127,10 @@ class Door:
             # A FIFO can be opened for writing when somebody reads: we ourselves, until the process does.
             reading = [_opened(path, os.O_RDONLY, held) for path in paths]
             stdin = _opened(paths[0], os.O_WRONLY, held)
-            os.write(ask, f"{name}\n".encode())
+            try:
+                os.write(ask, f"{name}\n".encode())
+            except BlockingIOError:  # somebody in there has filled it
+                return None
             if not _readable(reading[3], _START_LIMIT) or os.read(reading[3], 1) != b"\n":
                 return None
             held.pop_all()

@@ -8,7 +8,7 @@
 d=$1
 exec 0<>"$d/ask" || exit
 if ! command -v setsid; then exit; fi >/dev/null
-echo >"$d/up"
+echo 1<>"$d/up"
 while IFS= read -r n; do
   case $n in
     *[!0-9a-f]* | '') ;;

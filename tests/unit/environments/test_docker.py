@@ -11,7 +11,7 @@ import pytest
 from shellward.core.errors import EnvironmentUnavailable, Unsupported
 from shellward.core.types import StreamName
 from shellward.environments.base import Piece
-from shellward.environments.docker import backend
+from shellward.environments.docker import backend, container
 from shellward.environments.docker.channel import DockerChannel
 from shellward.environments.docker.config import DockerConfig
 
@@ -37,15 +37,15 @@ def refuses(error: Exception) -> Callable[..., Any]:
 def test_an_error_is_laid_to_the_image_only_when_it_is_the_image() -> None:
     taken = client(refuses(docker.errors.APIError("409", explanation="the name is in use")))
     with pytest.raises(EnvironmentUnavailable, match=r"^container from 'x': the name is in use"):
-        backend.start(taken, DockerConfig(image="x"))
+        container.start(taken, DockerConfig(image="x"))
     missing = client(refuses(docker.errors.ImageNotFound("404", explanation="No such image: x")))
     with pytest.raises(EnvironmentUnavailable, match=r"^image 'x': there is no such image"):
-        backend.start(missing, DockerConfig(image="x", pull="never"))
+        container.start(missing, DockerConfig(image="x", pull="never"))
 
 
 def test_labels_of_the_user_do_not_take_the_place_of_ours() -> None:
     config = DockerConfig(labels={"dev.shellward.id": "mine", "dev.shellward.lease": "x", "team": "a"})
-    labels = backend._arguments(client(), config)["labels"]
+    labels = container.container_arguments(client(), config, None)["labels"]
     assert labels["dev.shellward.id"] != "mine"
     assert labels["dev.shellward.lease"] == str(config.lease)
     assert labels["team"] == "a"
@@ -58,8 +58,8 @@ BRIDGED = {"NetworkSettings": {"Ports": {}, "Networks": {"bridge": {"IPAddress":
 @pytest.mark.parametrize("url", ["http://far.example:2375", "https://10.1.2.3:2376", "http+docker://ssh"])
 @pytest.mark.parametrize("attributes", [PUBLISHED, BRIDGED])
 def test_no_port_of_this_machine_is_given_for_one_of_another(url: str, attributes: dict[str, Any]) -> None:
-    container = SimpleNamespace(attrs=attributes, reload=lambda: None)
-    made = backend.DockerBackend(client(url=url), container, DockerConfig())
+    seen = SimpleNamespace(attrs=attributes, reload=lambda: None)
+    made = backend.DockerBackend(client(url=url), seen, DockerConfig(), None)
     assert not made.capabilities.expose
     with pytest.raises(Unsupported, match="another machine"):
         made.expose(80)
@@ -67,8 +67,8 @@ def test_no_port_of_this_machine_is_given_for_one_of_another(url: str, attribute
 
 @pytest.mark.parametrize("url", ["http+docker://localhost", "http://127.0.0.1:2375", "http://localhost:2375"])
 def test_a_port_of_an_engine_here(url: str) -> None:
-    container = SimpleNamespace(attrs=PUBLISHED, reload=lambda: None)
-    made = backend.DockerBackend(client(url=url), container, DockerConfig())
+    seen = SimpleNamespace(attrs=PUBLISHED, reload=lambda: None)
+    made = backend.DockerBackend(client(url=url), seen, DockerConfig(), None)
     assert made.capabilities.expose
     assert made.expose(80) == "127.0.0.1:4711"
 

@@ -1,0 +1,246 @@
+"""The door into a container on this machine, in a real one: what it lets in, what it keeps out, what is left of it."""
+
+import contextlib
+import gc
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from shellward import environments
+from shellward.environments.docker import backend, door
+from shellward.environments.docker.backend import DockerBackend
+from shellward.environments.docker.channel import DockerChannel
+from shellward.environments.docker.door import INSIDE
+from shellward.environments.environment import Environment
+from shellward.environments.local import memory_backed
+from shellward.environments.pipes import PipeChannel
+
+pytestmark = pytest.mark.docker
+IMAGE = "shellward/sandbox"
+
+
+def make(**config: Any) -> Environment:
+    return environments.create("docker", image=IMAGE, network="none", **config)
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[Environment]:
+    with make() as made:
+        yield made
+
+
+def of(env: Environment) -> DockerBackend:
+    return cast("DockerBackend", env.backend)
+
+
+def shared(env: Environment) -> Path:
+    here = of(env).door
+    assert here is not None
+    return here.shared
+
+
+def opened(env: Environment) -> type:
+    """How a new process comes in."""
+    channel = env.backend.open(["sh", "-c", "echo in"])
+    try:
+        pieces = channel.read(10)
+        assert pieces
+        assert pieces[0].data == b"in\n"
+        assert channel.wait(10) == 0
+        return type(channel)
+    finally:
+        channel.close()
+
+
+def test_processes_come_in_through_the_door(env: Environment) -> None:
+    assert opened(env) is PipeChannel
+    assert sorted(path.name for path in shared(env).iterdir()) == ["ask", "up"]
+
+
+def test_what_a_process_gets_is_what_was_asked_for(env: Environment) -> None:
+    text = "a'b\n$HOME \udcff"
+    with contextlib.closing(
+        env.backend.open(["printf", "%s|", text, "", "-n"], env={"X": text}, cwd="/usr/share")
+    ) as channel:
+        assert channel.read(10)[0].data == f"{text}||-n|".encode(errors="surrogateescape")  # type: ignore[index]
+        assert channel.wait(10) == 0
+    with contextlib.closing(
+        env.backend.open(["sh", "-c", 'printf %s "$PWD $X" >&2; exit 7'], env={"X": text}, cwd="/usr")
+    ) as channel:
+        (piece,) = channel.read(10) or ()
+        assert (piece.stream.value, piece.data) == ("stderr", f"/usr {text}".encode(errors="surrogateescape"))
+        assert channel.wait(10) == 7
+
+
+@pytest.mark.parametrize(
+    ("argv", "cwd", "status", "says"),
+    [(["no-such-program"], None, 127, b"no-such-program"), (["true"], "/no/such", 126, b"/no/such")],
+)
+def test_what_cannot_be_started_says_why(
+    env: Environment, argv: list[str], cwd: str | None, status: int, says: bytes
+) -> None:
+    with contextlib.closing(env.backend.open(argv, cwd=cwd)) as channel:
+        said = b""
+        while pieces := channel.read(10):
+            said += b"".join(piece.data for piece in pieces)
+        assert says in said
+        assert channel.wait(10) == status
+
+
+def test_a_signal_ends_it_and_interrupts_are_not_ignored(env: Environment) -> None:
+    with contextlib.closing(env.backend.open(["sh", "-c", "kill -INT $$; echo ignored"])) as channel:
+        assert channel.wait(10) == 128 + signal.SIGINT
+
+
+def test_a_process_that_is_gone_is_gone_whoever_holds_its_output(env: Environment) -> None:
+    with contextlib.closing(env.backend.open(["sh", "-c", "sleep 1000 & echo $!"])) as channel:
+        printed = b"".join(piece.data for piece in channel.read(10) or ())
+        while channel.read(10):
+            pass
+        assert channel.wait(0) == 0
+    assert env.run(f"kill {int(printed)}").exit_code == 0
+
+
+def test_nothing_inside_can_change_it(env: Environment) -> None:
+    for attempt in ("touch x", "rm ask", "mv ask up", "ln -s /etc/passwd y", "chmod 777 .", "mkfifo z"):
+        assert "Read-only" in env.run(f"cd {INSIDE} && {attempt}").stderr, attempt
+
+
+def test_nonsense_for_the_doorkeeper(env: Environment) -> None:
+    env.run("printf 'echo hacked >/tmp/hacked' >/tmp/evil.sh")
+    words = ["../../tmp/evil", "/tmp/evil", "..", "", "$(touch /tmp/hacked)", "a;touch /tmp/hacked", "abc", "x" * 3000]
+    for word in words:
+        env.run([*["sh", "-c"], f'printf "%s\\n" "$1" >{INSIDE}/ask', "sh", word], timeout=10).check()
+    assert opened(env) is PipeChannel
+    assert env.run("cat /tmp/hacked").exit_code == 1
+
+
+def test_a_full_door_is_passed_by() -> None:
+    with make() as env:
+        # The doorkeeper waits for the end of a line that never comes to one.
+        env.run(f'timeout 3 sh -c \'kill -STOP $(pgrep -f "^sh -c d="); yes | tr -d "\\n" >{INSIDE}/ask\'', timeout=10)
+        assert opened(env) is DockerChannel
+        assert env.run("echo works").stdout == "works\n"
+
+
+def test_a_doorkeeper_that_was_killed() -> None:
+    with make() as env:
+        env.run("pkill -9 -f '^sh -c d='").check()
+        assert opened(env) is DockerChannel
+        with env.session() as session:
+            assert session.run("echo works").stdout == "works\n"
+
+
+def test_a_doorkeeper_that_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "_START_LIMIT", 0.2)
+    with make() as env:
+        env.run("pkill -STOP -f '^sh -c d='").check()
+        assert opened(env) is DockerChannel
+        env.run("pkill -CONT -f '^sh -c d='").check()
+        assert opened(env) is DockerChannel  # it costs its limit once only
+        assert sorted(path.name for path in shared(env).iterdir()) == ["ask", "up"]
+
+
+def test_an_image_without_setsid() -> None:
+    with make(mounts=[{"source": "/dev/null", "target": "/usr/bin/setsid", "read_only": True}]) as env:
+        assert env.run("echo works").stdout == "works\n"
+        assert opened(env) is DockerChannel
+
+
+def test_another_user_inside() -> None:
+    with make(user="sandbox") as env:
+        assert opened(env) is PipeChannel
+        assert env.run("id -un").stdout == "sandbox\n"
+        assert "Permission denied" in env.run(f"ls {INSIDE}").stderr
+    with make() as env:
+        assert env.run(f"ls {INSIDE}; echo x >{INSIDE}/ask", user="sandbox").stderr.count("denied") == 2
+
+
+def test_read_only_containers_and_restored_ones() -> None:
+    with make(read_only=True) as env:
+        assert opened(env) is PipeChannel
+    with make() as env:
+        env.run("echo kept >/kept").check()
+        before = shared(env)
+        snapshot = env.snapshot()
+        try:
+            env.restore(snapshot)
+            assert env.run("cat /kept").stdout == "kept\n"
+            assert opened(env) is PipeChannel
+            assert not before.exists()
+        finally:
+            of(env).client.images.remove(snapshot, force=True)
+
+
+def test_another_client_finds_it(env: Environment) -> None:
+    code = (
+        "import sys; from shellward import environments as e;"
+        " a = e.attach(sys.argv[1]); print(type(a._default.channel).__name__)"
+    )
+    seen = subprocess.run([sys.executable, "-c", code, env.handle], capture_output=True, text=True, check=True)
+    assert seen.stdout == "PipeChannel\n"
+
+
+def test_nothing_is_left(env: Environment) -> None:
+    gc.collect()
+    descriptors = len([*Path("/proc/self/fd").iterdir()])
+    with make() as other:
+        root = shared(other).parent
+        with ThreadPoolExecutor(20) as pool:
+            assert len({*pool.map(lambda n: other.run(f"echo {n}; sleep 0.2").stdout, range(20))}) == 20
+        assert root.stat().st_mode & 0o777 == 0o700
+    assert not root.exists()
+    assert len([*Path("/proc/self/fd").iterdir()]) <= descriptors
+    assert opened(env) is PipeChannel
+
+
+def test_what_a_killed_client_left_is_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import os, sys; from shellward import environments as e;"
+        f" a = e.create('docker', image='{IMAGE}', network='none', lease=1.0);"
+        " print(a.handle, a.backend.door.root, flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as client:
+        assert client.stdout is not None
+        handle, root = client.stdout.readline().split()
+        client.kill()
+    monkeypatch.setattr(door, "_NEW", -1.0)
+    with make():
+        assert Path(root).exists(), "it belongs to a container that lives, and may be attached to"
+    environments.remove(handle)
+    with make():
+        assert not Path(root).exists()
+
+
+def test_a_door_of_somebody_else_is_not_gone_through(tmp_path: Path) -> None:
+    assert door.Door.find(str(tmp_path / "shared")) is None
+    strange = tmp_path / "shellward-door-x"
+    strange.mkdir()
+    assert door.Door.find(str(strange / "shared")) is None
+    link = Path(memory_backed() or "/tmp") / "shellward-door-link"
+    link.symlink_to(tmp_path)
+    try:
+        assert door.Door.find(str(link / "shared")) is None
+    finally:
+        link.unlink()
+
+
+def test_an_engine_that_cannot_see_our_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in a machine of its own says that there is no such directory; the container is made without."""
+    real = door.Door.make
+
+    def elsewhere() -> door.Door:
+        made = real()
+        made.shared.rename(made.shared.with_name("gone"))
+        return made
+
+    monkeypatch.setattr(backend.start.__globals__["Door"], "make", elsewhere)
+    with make() as env:
+        assert of(env).door is None
+        assert opened(env) is DockerChannel
