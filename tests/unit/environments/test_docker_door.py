@@ -180,8 +180,8 @@ def test_read_only_containers_and_restored_ones() -> None:
 
 def test_another_client_finds_it(env: Environment) -> None:
     code = (
-        "import sys; from shellward import environments as e;"
-        " a = e.attach(sys.argv[1]); print(type(a._default.channel).__name__)"
+        "import os, sys; from shellward import environments as e;"
+        " a = e.attach(sys.argv[1]); print(type(a._default.channel).__name__, flush=True); os._exit(0)"
     )
     seen = subprocess.run([sys.executable, "-c", code, env.handle], capture_output=True, text=True, check=True)
     assert seen.stdout == "PipeChannel\n"
