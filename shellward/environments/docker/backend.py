@@ -259,6 +259,7 @@ def remove(handle: str) -> bool:
             container = client.containers.get(container_id)
             _label(container, "id", handle)
             container.remove(force=True, v=True)
+        _sweep(client)
     except EnvironmentUnavailable as error:
         if isinstance(error.__cause__, docker.errors.NotFound) or "already in progress" in str(error):
             return False
