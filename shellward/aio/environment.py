@@ -16,8 +16,8 @@ from shellward.core.types import Chunk, EnvironmentInfo, FileInfo, Result, Stats
 from shellward.environments import environment as blocking
 from shellward.environments import registry
 from shellward.environments.base import Capabilities, Diagnosis, OnStep
+from shellward.environments.call import Call, Command, Directory, Stdin, make_call
 from shellward.environments.files import Progress
-from shellward.environments.running import Call, Command, Directory, Stdin, make_call
 from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:

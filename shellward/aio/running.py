@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Self
 from shellward.aio.loop import in_thread, readable, whole
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName
+from shellward.environments.call import Call
 from shellward.environments.control import Control, Pause, Plan, Round, Target, kill_plan
 from shellward.environments.environment import Environment
-from shellward.environments.running import Call, WedgeWatch, feed
+from shellward.environments.running import WedgeWatch, feed
 from shellward.environments.shell import Execution, Outcome, Shell, Sink
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from shellward.core.errors import EnvironmentUnavailable
 from shellward.core.limits import MAX_OUTPUT
 from shellward.core.types import Result
 from shellward.environments import session as blocking
-from shellward.environments.running import Command, Directory, Stdin, make_call
+from shellward.environments.call import Command, Directory, Stdin, make_call
 from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:

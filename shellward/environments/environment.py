@@ -9,48 +9,28 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
 from shellward.core.limits import MAX_OUTPUT
-from shellward.core.types import FileInfo, Result, Stats
-from shellward.environments import files, lease
+from shellward.core.types import Result, Stats
+from shellward.environments import lease
 from shellward.environments.base import Backend, Capabilities
+from shellward.environments.call import Call, Command, Directory, OnOutput, Stdin, make_call
 from shellward.environments.control import Control, end_execution
 from shellward.environments.encoding import quote
-from shellward.environments.running import Call, Command, Directory, OnOutput, Run, Stdin, drive, make_call, path_text
+from shellward.environments.file_calls import FileCalls
+from shellward.environments.pool import CLOSE_PATIENCE, Pool, Start
+from shellward.environments.running import Run, drive
 from shellward.environments.session import Session
 from shellward.environments.shell import Shell
 from shellward.environments.stream import Stream
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-_MOST_IDLE = 64
 _PORTS = 1 << 16
-_CLOSE_PATIENCE = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The state that a command begins with.
-
-    Attributes:
-        shell: whose state it is; None: of nobody, it begins afresh.
-        cwd: its directory.
-        saved: where the state is saved, without the number at its end, when the command runs elsewhere.
-        number: of the command after which it was saved; 0: it is new.
-    """
-
-    shell: Shell | None
-    cwd: str
-    saved: str | None = None
-    number: int | None = None
-
-
-class Environment:
+class Environment(FileCalls):
     """A place to run commands in, made by ``environments.create`` or ``attach``.
 
     A context manager; ``close`` ends it and everything in it. Thread-safe: commands that overlap run in separate
@@ -63,15 +43,11 @@ class Environment:
 
     def __init__(self, backend: Backend, *, shell: str = "auto") -> None:
         self.backend = backend
-        self._program = shell
         self._id = secrets.token_hex(6)
         self._closed = False
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._default = self._shell("main", state="default")
-        self._shells: set[Shell] = {self._default}
-        self._idle: dict[tuple[str | None, str], list[Shell]] = {}
-        self._controls: dict[str | None, Control] = {}
+        self._pool = Pool(backend, self._id, shell)
         self._known: set[int] = set()
         self._outputs: tempfile.TemporaryDirectory[str] | None = None
         _open_environments.add(self)
@@ -238,10 +214,8 @@ class Environment:
         name = name or f"s{secrets.token_hex(4)}"
         if not (isinstance(name, str) and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
             raise ConfigError(f"session name: ASCII letters, digits, - and _ only, not {name!r}")
-        shell = self._shell(f"session-{name}", state=name)
+        shell = self._pool.session(name)
         shell.forgotten = nameless
-        with self._lock:
-            self._shells.add(shell)
         self.ready(shell)
         return Session(self, shell)
 
@@ -251,77 +225,7 @@ class Environment:
         Returns:
             How many commands that were.
         """
-        with self._lock:
-            shells = list(self._shells)
-        return sum(self.end_from_outside(shell, "interrupt", "INT") for shell in shells)
-
-    # -- files ---------------------------------------------------------------------------------------------
-
-    def read_file(self, path: Directory) -> bytes:
-        """Return the contents of a file.
-
-        Raises:
-            FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, OSError: as of open(2).
-        """
-        return files.read(self, path_text(path, "path"))
-
-    def write_file(self, path: Directory, data: bytes | str, *, mode: int | None = None) -> None:
-        """Write a file at once: a reader sees the old contents or the new, never a part.
-
-        Args:
-            path: relative to ``cwd``. Links are followed.
-            data: text is written as UTF-8.
-            mode: permission bits; None: those of the file that was there, else 0o644.
-
-        Raises:
-            OSError: as of open(2) and write(2); the old contents are there still.
-        """
-        files.write(self, path_text(path, "path"), data.encode() if isinstance(data, str) else data, mode=mode)
-
-    def list_dir(self, path: Directory = ".") -> list[FileInfo]:
-        """Return the entries of a directory, sorted by name.
-
-        Raises:
-            FileNotFoundError, NotADirectoryError, PermissionError: as of opendir(3).
-        """
-        return files.list_dir(self, path_text(path, "path"))
-
-    def stat(self, path: Directory) -> FileInfo:
-        """Return what a path is; links are not followed.
-
-        Raises:
-            FileNotFoundError, NotADirectoryError, PermissionError: as of lstat(2).
-        """
-        return files.stat(self, path_text(path, "path"))
-
-    def upload(
-        self,
-        local: "str | PathLike[str]",
-        remote: Directory,
-        *,
-        progress: files.Progress | None = None,
-    ) -> None:
-        """Copy a file or a tree into the environment; permissions and times are kept.
-
-        Args:
-            local: file or directory on this machine.
-            remote: path of the copy itself. A directory that is there already is added to.
-            progress: called with bytes done and, where known, bytes in all.
-
-        Raises:
-            OSError: as of either side.
-        """
-        files.upload(self, Path(local), path_text(remote, "remote"), progress)
-
-    def download(
-        self,
-        remote: Directory,
-        local: "str | PathLike[str]",
-        *,
-        progress: files.Progress | None = None,
-    ) -> None:
-        """Copy a file or a tree out of the environment; see ``upload``."""
-        files.download(self, path_text(remote, "remote"), Path(local), progress)
+        return sum(self.end_from_outside(shell, "interrupt", "INT") for shell in self._pool.shells())
 
     # -- the sandbox ---------------------------------------------------------------------------------------
 
@@ -343,11 +247,7 @@ class Environment:
         """
         self._alive()
         self.backend.restore(snapshot)
-        self._drop_channels()
-        self._default = self._shell("main", state="default")
-        with self._lock:
-            self._shells = {self._default}
-        self.open()
+        self._pool.renew(self.open)
 
     def expose(self, port: int) -> str:
         """Return ``host:port`` under which a TCP port of the environment is reachable from here.
@@ -376,13 +276,14 @@ class Environment:
                 return
             self._closed = True
         _open_environments.discard(self)
+        self._pool.end()
         lease.drop(self)
         if self.backend.lease is None:
-            for control in self._controls.values():
+            for control in self._pool.controls():
                 with suppress(EnvironmentUnavailable):  # gone already, and what it would end too
                     control.end_all()
         self.backend.destroy()
-        self._drop_channels()
+        self._pool.drop()
         self._drop_outputs()
 
     def detach(self) -> None:
@@ -398,10 +299,16 @@ class Environment:
                 return
             self._closed = True
         _open_environments.discard(self)
+        self._pool.end()
         lease.drop(self)
-        self._drop_channels()
+        self._pool.drop()
         self.backend.detach()
         self._drop_outputs()
+
+    @property
+    def _default(self) -> Shell:
+        """The default session's shell."""
+        return self._pool.default
 
     # -- for the parts of this room ------------------------------------------------------------------------
 
@@ -447,14 +354,7 @@ class Environment:
 
     def start_of(self, shell: Shell) -> Start:
         """Say which state a command on a shell would begin with now."""
-        if shell.name:
-            return Start(shell, shell.cwd, number=shell.saved)
-        default = self._default
-        if shell.user is not None or shell.private:
-            return Start(None, default.cwd)
-        if not (number := default.saved):
-            return Start(None, default.cwd)
-        return Start(default, default.cwd, default.state_path, number)
+        return self._pool.start_of(shell)
 
     def ready(self, shell: Shell) -> None:
         """See that a shell can take a command.
@@ -491,18 +391,7 @@ class Environment:
 
     def control(self, user: str | None) -> Control:
         """Return the shell that can signal what ``user`` runs."""
-        with self._lock:
-            control = self._controls.get(user)
-            if control is None:
-                sweep = self.backend.scratch if self.backend.lease is None and user is None else None
-                control = Control(
-                    self.backend,
-                    environment=self._id,
-                    user=user,
-                    sweep=sweep,
-                )
-                self._controls[user] = control
-            return control
+        return self._pool.control(user)
 
     def why_lost(self, detail: str) -> str:
         """Say why a connection ended."""
@@ -522,14 +411,13 @@ class Environment:
         self.end_from_outside(shell, "interrupt")
         state = shell.state_path
         # An unfinished Stream of this very thread holds the lock, and lets go of the shell when it is closed.
-        if shell.lock.acquire(timeout=_CLOSE_PATIENCE):
+        if shell.lock.acquire(timeout=CLOSE_PATIENCE):
             if shell.forgotten and not self._closed:
                 with suppress(EnvironmentUnavailable):  # gone, and its state too
-                    shell.forget_state(_CLOSE_PATIENCE)
+                    shell.forget_state(CLOSE_PATIENCE)
             shell.close()
             shell.lock.release()
-        with self._lock:
-            self._shells.discard(shell)
+        self._pool.discard(shell)
         if shell.forgotten and state and not self._closed:  # nobody can ask for it again
             self.control(None).call(f"rm -f {quote(state.encode()).decode()}.*")
 
@@ -537,48 +425,8 @@ class Environment:
     def borrowed(self, user: str | None, purpose: str = "") -> Iterator[Shell]:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
         self._alive()
-        if user is None and not purpose and self._default.lock.acquire(blocking=False):
-            default = self._default
-            try:
-                yield default
-            finally:
-                default.lock.release()
-            return
-        key = (user, purpose)
-        with self._lock:
-            idle = self._idle.setdefault(key, [])
-            shell = idle.pop() if idle else None
-            if shell is None:
-                place = f"user-{user}" if user else "main"
-                shell = self._shell(f"{purpose or 'pool'}{next(self._numbers)}", state="", place=place, user=user)
-                shell.private = bool(purpose)
-                self._shells.add(shell)
-        with shell.lock:
-            try:
-                yield shell
-            finally:
-                self._give_back(key, shell)
-
-    def _give_back(self, key: tuple[str | None, str], shell: Shell) -> None:
-        with self._lock:
-            idle = self._idle.setdefault(key, [])
-            keep = not self._closed and len(idle) < _MOST_IDLE
-            if keep:
-                idle.append(shell)
-            else:
-                self._shells.discard(shell)
-        if not keep:
-            shell.close()
-
-    def _shell(self, name: str, *, state: str, place: str = "main", user: str | None = None) -> Shell:
-        return Shell(
-            self.backend,
-            mark=f"{self._id}.{name}",
-            directory=f"{self.backend.scratch}/{place}",
-            name=state,
-            program=self._program,
-            user=user,
-        )
+        with self._pool.borrowed(user, purpose) as shell:
+            yield shell
 
     def check_user(self, user: str | None) -> None:
         """Raise Unsupported when ``user`` is somebody else and that cannot be."""
@@ -588,19 +436,6 @@ class Environment:
     def _alive(self) -> None:
         if self._closed:
             raise EnvironmentUnavailable(f"{self.handle} was closed; create a new environment")
-
-    def _drop_channels(self) -> None:
-        with self._lock:
-            shells, controls = [*self._shells], [*self._controls.values()]
-            self._idle.clear()
-            self._controls.clear()
-        for shell in shells:
-            # Its reader is about to find out that the sandbox is gone, and lets go of it then.
-            if shell.lock.acquire(timeout=_CLOSE_PATIENCE):
-                shell.close()
-                shell.lock.release()
-        for control in controls:
-            control.close()
 
     def _output_file(self) -> Path:
         with self._lock:

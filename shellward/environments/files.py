@@ -20,8 +20,8 @@ from shellward.environments.encoding import quote
 from shellward.environments.unpack import unpack_tar
 
 if TYPE_CHECKING:
+    from shellward.environments.call import Stdin
     from shellward.environments.environment import Environment
-    from shellward.environments.running import Stdin
 
 Progress = Callable[[int, int | None], None]
 
@@ -109,7 +109,7 @@ def _run(
     sink: Callable[[Chunk], None] | None = None,
 ) -> Result:
     """Run a script of this module in a shell of its own; its complaint becomes the matching OSError."""
-    from shellward.environments.running import make_call
+    from shellward.environments.call import make_call
 
     whole = f"p={_word(path)}\nexport LC_ALL=C\n{text}"
     limit = 10_000 if sink else None

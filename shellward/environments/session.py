@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from shellward.core.limits import MAX_OUTPUT
 from shellward.core.types import Result
-from shellward.environments.running import Command, Directory, OnOutput, Stdin, make_call
+from shellward.environments.call import Command, Directory, OnOutput, Stdin, make_call
 from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:

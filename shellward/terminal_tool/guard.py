@@ -13,8 +13,9 @@ from shellward.terminal_tool.judge import Judge, reach_of_environment
 
 if TYPE_CHECKING:
     from shellward.environments.base import Backend, OnStep
-    from shellward.environments.environment import Start
-    from shellward.environments.running import Call, OnOutput, Run
+    from shellward.environments.call import Call, OnOutput
+    from shellward.environments.pool import Start
+    from shellward.environments.running import Run
     from shellward.environments.shell import Shell
 
 

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from shellward.approval.gatekeeper import Gate
     from shellward.core.types import Result
     from shellward.environments.base import Backend
-    from shellward.environments.environment import Environment, Start
-    from shellward.environments.running import Call
+    from shellward.environments.call import Call
+    from shellward.environments.environment import Environment
+    from shellward.environments.pool import Start
     from shellward.environments.shell import Shell
 
 _MOST_KEPT: Final = 512

@@ -14,8 +14,9 @@ from shellward.command.known import NOTHING, UNCLEAR, Known, read_state
 
 if TYPE_CHECKING:
     from shellward.approval.brought import Look
-    from shellward.environments.environment import Environment, Start
-    from shellward.environments.running import Call
+    from shellward.environments.call import Call
+    from shellward.environments.environment import Environment
+    from shellward.environments.pool import Start
     from shellward.environments.shell import Shell
 
 _SLOTS: Final = 4

@@ -489,7 +489,8 @@ def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
     """Every public call of the blocking classes is here, with the same arguments and defaults."""
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
-    for name, call in vars(theirs).items():
+    calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
+    for name, call in calls.items():
         if name.startswith("_") or name in inner or not inspect.isfunction(call):
             continue
         arguments = {k: v.default for k, v in inspect.signature(call).parameters.items()}

@@ -1,0 +1,85 @@
+"""The calls of an environment that concern files; how they are done is in files.py."""
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from shellward.core.types import FileInfo
+from shellward.environments import files
+from shellward.environments.call import Directory, path_text
+
+if TYPE_CHECKING:
+    from shellward.environments.environment import Environment
+
+
+class FileCalls:
+    """Part of ``Environment``: files and trees in it."""
+
+    def _whole(self) -> "Environment":
+        return cast("Environment", self)
+
+    def read_file(self, path: Directory) -> bytes:
+        """Return the contents of a file.
+
+        Raises:
+            FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, OSError: as of open(2).
+        """
+        return files.read(self._whole(), path_text(path, "path"))
+
+    def write_file(self, path: Directory, data: bytes | str, *, mode: int | None = None) -> None:
+        """Write a file at once: a reader sees the old contents or the new, never a part.
+
+        Args:
+            path: relative to ``cwd``. Links are followed.
+            data: text is written as UTF-8.
+            mode: permission bits; None: those of the file that was there, else 0o644.
+
+        Raises:
+            OSError: as of open(2) and write(2); the old contents are there still.
+        """
+        files.write(self._whole(), path_text(path, "path"), data.encode() if isinstance(data, str) else data, mode=mode)
+
+    def list_dir(self, path: Directory = ".") -> list[FileInfo]:
+        """Return the entries of a directory, sorted by name.
+
+        Raises:
+            FileNotFoundError, NotADirectoryError, PermissionError: as of opendir(3).
+        """
+        return files.list_dir(self._whole(), path_text(path, "path"))
+
+    def stat(self, path: Directory) -> FileInfo:
+        """Return what a path is; links are not followed.
+
+        Raises:
+            FileNotFoundError, NotADirectoryError, PermissionError: as of lstat(2).
+        """
+        return files.stat(self._whole(), path_text(path, "path"))
+
+    def upload(
+        self,
+        local: str | PathLike[str],
+        remote: Directory,
+        *,
+        progress: files.Progress | None = None,
+    ) -> None:
+        """Copy a file or a tree into the environment; permissions and times are kept.
+
+        Args:
+            local: file or directory on this machine.
+            remote: path of the copy itself. A directory that is there already is added to.
+            progress: called with bytes done and, where known, bytes in all.
+
+        Raises:
+            OSError: as of either side.
+        """
+        files.upload(self._whole(), Path(local), path_text(remote, "remote"), progress)
+
+    def download(
+        self,
+        remote: Directory,
+        local: str | PathLike[str],
+        *,
+        progress: files.Progress | None = None,
+    ) -> None:
+        """Copy a file or a tree out of the environment; see ``upload``."""
+        files.download(self._whole(), path_text(remote, "remote"), Path(local), progress)

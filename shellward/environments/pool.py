@@ -1,0 +1,176 @@
+"""The shells of an environment: the default session's, those of other sessions, and a pool for what overlaps.
+
+Also the state that a command on one of them begins with. What is run on them is decided elsewhere.
+"""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from shellward.environments.base import Backend
+from shellward.environments.control import Control
+from shellward.environments.shell import Shell
+
+CLOSE_PATIENCE = 3.0
+"""Seconds to wait for a shell whose reader is about to find out that it is over."""
+_MOST_IDLE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The state that a command begins with.
+
+    Attributes:
+        shell: whose state it is; None: of nobody, it begins afresh.
+        cwd: its directory.
+        saved: where the state is saved, without the number at its end, when the command runs elsewhere.
+        number: of the command after which it was saved; 0: it is new.
+    """
+
+    shell: Shell | None
+    cwd: str
+    saved: str | None = None
+    number: int | None = None
+
+
+class Pool:
+    """Makes shells and remembers them. Thread-safe.
+
+    Args:
+        backend: where.
+        environment: the environment's id, with which every mark of its processes begins.
+        program: ``auto``, or the shell to use.
+
+    Attributes:
+        default: the default session's shell.
+    """
+
+    def __init__(self, backend: Backend, environment: str, program: str) -> None:
+        self._backend = backend
+        self._environment = environment
+        self._program = program
+        self._closed = False
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._idle: dict[tuple[str | None, str], list[Shell]] = {}
+        self._controls: dict[str | None, Control] = {}
+        self.default = self._shell("main", state="default")
+        self._shells: set[Shell] = {self.default}
+
+    def shells(self) -> list[Shell]:
+        """Return all shells there are now."""
+        with self._lock:
+            return list(self._shells)
+
+    def controls(self) -> list[Control]:
+        """Return all control shells there are now."""
+        with self._lock:
+            return list(self._controls.values())
+
+    def session(self, name: str) -> Shell:
+        """Make the shell of a session."""
+        shell = self._shell(f"session-{name}", state=name)
+        with self._lock:
+            self._shells.add(shell)
+        return shell
+
+    def discard(self, shell: Shell) -> None:
+        """Forget a shell that was closed."""
+        with self._lock:
+            self._shells.discard(shell)
+
+    def control(self, user: str | None) -> Control:
+        """Return the shell that can signal what ``user`` runs."""
+        with self._lock:
+            control = self._controls.get(user)
+            if control is None:
+                sweep = self._backend.scratch if self._backend.lease is None and user is None else None
+                control = Control(self._backend, environment=self._environment, user=user, sweep=sweep)
+                self._controls[user] = control
+            return control
+
+    def start_of(self, shell: Shell) -> Start:
+        """Say which state a command on a shell would begin with now."""
+        if shell.name:
+            return Start(shell, shell.cwd, number=shell.saved)
+        default = self.default
+        if shell.user is not None or shell.private:
+            return Start(None, default.cwd)
+        if not (number := default.saved):
+            return Start(None, default.cwd)
+        return Start(default, default.cwd, default.state_path, number)
+
+    @contextmanager
+    def borrowed(self, user: str | None, purpose: str = "") -> Iterator[Shell]:
+        """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
+        if user is None and not purpose and self.default.lock.acquire(blocking=False):
+            default = self.default
+            try:
+                yield default
+            finally:
+                default.lock.release()
+            return
+        key = (user, purpose)
+        with self._lock:
+            idle = self._idle.setdefault(key, [])
+            shell = idle.pop() if idle else None
+            if shell is None:
+                place = f"user-{user}" if user else "main"
+                shell = self._shell(f"{purpose or 'pool'}{next(self._numbers)}", state="", place=place, user=user)
+                shell.private = bool(purpose)
+                self._shells.add(shell)
+        with shell.lock:
+            try:
+                yield shell
+            finally:
+                self._give_back(key, shell)
+
+    def _give_back(self, key: tuple[str | None, str], shell: Shell) -> None:
+        with self._lock:
+            idle = self._idle.setdefault(key, [])
+            keep = not self._closed and len(idle) < _MOST_IDLE
+            if keep:
+                idle.append(shell)
+            else:
+                self._shells.discard(shell)
+        if not keep:
+            shell.close()
+
+    def _shell(self, name: str, *, state: str, place: str = "main", user: str | None = None) -> Shell:
+        return Shell(
+            self._backend,
+            mark=f"{self._environment}.{name}",
+            directory=f"{self._backend.scratch}/{place}",
+            name=state,
+            program=self._program,
+            user=user,
+        )
+
+    def renew(self, afterwards: Callable[[], None]) -> None:
+        """Drop all shells, for a sandbox that was replaced; a new default session begins afresh."""
+        self.drop()
+        self.default = self._shell("main", state="default")
+        with self._lock:
+            self._shells = {self.default}
+        afterwards()
+
+    def end(self) -> None:
+        """Keep no shell from now on."""
+        with self._lock:
+            self._closed = True
+
+    def drop(self) -> None:
+        """Close the channels of all shells."""
+        with self._lock:
+            shells, controls = [*self._shells], [*self._controls.values()]
+            self._idle.clear()
+            self._controls.clear()
+        for shell in shells:
+            # Its reader is about to find out that the sandbox is gone, and lets go of it then.
+            if shell.lock.acquire(timeout=CLOSE_PATIENCE):
+                shell.close()
+                shell.lock.release()
+        for control in controls:
+            control.close()
