@@ -110,4 +110,4 @@ class Session:
             try:
                 yield shell
             finally:
-                shell.lock.release()
+                shell.release()

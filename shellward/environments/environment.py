@@ -323,7 +323,7 @@ class Environment(FileCalls):
 
         def release() -> None:
             shell.streamed_in = None
-            shell.lock.release()
+            shell.release()
 
         return self._stream(shell, call, release)
 
@@ -365,6 +365,9 @@ class Environment(FileCalls):
         if self.is_ready(shell):
             return
         shell.ensure()
+        if self._closed:  # meanwhile: whoever closed it has not seen this channel
+            shell.close()
+            self._alive()
         if self.backend.lease is None and shell.pid not in self._known:
             self.control(shell.user).know(shell)
             self._known.add(shell.pid)
@@ -411,6 +414,7 @@ class Environment(FileCalls):
         self.end_from_outside(shell, "interrupt")
         state = shell.state_path
         # An unfinished Stream of this very thread holds the lock, and lets go of the shell when it is closed.
+        shell.dropped = True
         if shell.lock.acquire(timeout=CLOSE_PATIENCE):
             if shell.forgotten and not self._closed:
                 with suppress(EnvironmentUnavailable):  # gone, and its state too

@@ -110,7 +110,7 @@ class Pool:
             try:
                 yield default
             finally:
-                default.lock.release()
+                default.release()
             return
         key = (user, purpose)
         with self._lock:
@@ -121,11 +121,12 @@ class Pool:
                 shell = self._shell(f"{purpose or 'pool'}{next(self._numbers)}", state="", place=place, user=user)
                 shell.private = bool(purpose)
                 self._shells.add(shell)
-        with shell.lock:
-            try:
-                yield shell
-            finally:
-                self._give_back(key, shell)
+        shell.lock.acquire()
+        try:
+            yield shell
+        finally:
+            self._give_back(key, shell)
+            shell.release()
 
     def _give_back(self, key: tuple[str | None, str], shell: Shell) -> None:
         with self._lock:
@@ -169,8 +170,6 @@ class Pool:
             self._controls.clear()
         for shell in shells:
             # Its reader is about to find out that the sandbox is gone, and lets go of it then.
-            if shell.lock.acquire(timeout=CLOSE_PATIENCE):
-                shell.close()
-                shell.lock.release()
+            shell.drop(CLOSE_PATIENCE)
         for control in controls:
             control.close()

@@ -72,7 +72,7 @@ class Session:
         try:
             return self._environment.run_on(self.shell, call, on_output)
         finally:
-            self.shell.lock.release()
+            self.shell.release()
 
     def stream(
         self,

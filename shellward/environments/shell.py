@@ -163,6 +163,8 @@ class Shell:
         """It runs the room's own scripts, which do not begin with the session's state."""
         self.forgotten = False
         """Its state goes with it."""
+        self.dropped = False
+        """Who holds the lock closes the channel when he lets go of it."""
         self._last = 0
 
     @property
@@ -203,6 +205,20 @@ class Shell:
         if not self.lock.acquire(timeout=-1 if limit is None else min(limit, threading.TIMEOUT_MAX)):
             holder = "an unfinished stream" if self.streamed_in is not None else "another command"
             raise EnvironmentUnavailable(f"{holder} of this session still holds it after {limit} s; nothing has run")
+
+    def release(self) -> None:
+        """Let the next one have its turn."""
+        if self.dropped:
+            self.close()
+        self.lock.release()
+
+    def drop(self, patience: float) -> None:
+        """Close the channel, which somebody may use; he has ``patience`` seconds to find out that it is over."""
+        self.dropped = True
+        if self.lock.acquire(timeout=patience):
+            self.close()
+            self.dropped = False
+            self.lock.release()
 
     @property
     def count(self) -> int:

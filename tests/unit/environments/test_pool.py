@@ -3,7 +3,12 @@
 import threading
 import time
 
+import pytest
+
+from shellward import environments
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments import create
+from shellward.environments.shell import Shell
 
 
 def test_quick_commands_in_the_default_session_fail_none_in_the_pool() -> None:
@@ -28,3 +33,36 @@ def test_quick_commands_in_the_default_session_fail_none_in_the_pool() -> None:
             stop.set()
             thread.join()
     assert failed == []
+
+
+def test_a_shell_that_somebody_holds_when_it_is_dropped_is_closed_by_him() -> None:
+    with environments.create("local") as env, env.session() as session:
+        session.run("true").check()
+        shell = session.shell
+        channel = shell.channel
+        shell.lock.acquire()
+        shell.drop(0.01)
+        assert channel.read(0) == []
+        shell.release()
+        with pytest.raises(ConnectionLost):
+            _ = shell.channel
+        assert channel.wait(0) is not None
+
+
+def test_a_shell_that_opens_while_the_environment_closes_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = environments.create("local")
+    session = env.session()
+    session.shell.close()
+    ensure = Shell.ensure
+
+    def slowly(shell: Shell) -> None:
+        ensure(shell)
+        monkeypatch.undo()
+        env.close()
+        ensure(shell)  # it has opened after the others were closed
+
+    monkeypatch.setattr(Shell, "ensure", slowly)
+    with pytest.raises(EnvironmentUnavailable):
+        session.run("true")
+    with pytest.raises(ConnectionLost):
+        _ = session.shell.channel
