@@ -61,8 +61,11 @@ class Validator:
 
         self._schema = schema
         try:
+            # As text: the validator's own types are the only ones it takes, and ours are read-only.
             self._check = jsonschema_rs.validator_for(
-                dict(schema), offline=True, pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
+                msgspec.json.encode(schema).decode(),
+                offline=True,
+                pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
             )
         except (ValueError, TypeError, RecursionError, jsonschema_rs.ReferencingError) as error:
             raise InvalidSchemaError(str(error).partition("\n")[0][:_MESSAGE]) from None

@@ -24,8 +24,10 @@ _log = logging.getLogger(__name__)
 
 _HOME: Final = "shellward.tools"
 _FUNCTION: Final = re.compile(rb"(?:async\s+def|def|class)\b")
-_COMPOUND: Final = re.compile(rb"(?:if|try|with|for|while|match|else|elif|except|finally|async)\b")
-_IMPORT: Final = re.compile(rb"(?:from|import)\b")
+_KEPT: Final = re.compile(rb"@|(?:from|import|if|try|with|for|while|match|else|elif|except|finally|async)\b")
+"""What may hold statements, or say what a name stands for; a decorator belongs to what follows it."""
+_ALIAS: Final = re.compile(rb"register\s*$|register\s+as\b", re.MULTILINE)
+"""Another name for the function itself: a call by that name does not show what it calls."""
 _CHUNK: Final = re.compile(rb"^(?=[^\s#)\]}])", re.MULTILINE)
 
 
@@ -52,7 +54,8 @@ def registers(source: bytes) -> bool:
     if b"register" not in source:
         return False
     try:
-        return _tree_registers(ast.parse(_essence(source)))
+        essence = _essence(source)
+        return _tree_registers(ast.parse(source if _ALIAS.search(essence) else essence))
     except (SyntaxError, ValueError):
         return _tree_registers(ast.parse(source))
 
@@ -61,28 +64,32 @@ def _essence(source: bytes) -> bytes:
     """Leave out what cannot matter: functions, classes, and statements that do not name a registry.
 
     Most of a module is functions, and building its syntax tree is what discovery's time goes into. Text is cut only
-    where a line begins a statement; where a string over several lines makes that doubtful, all of it is kept.
+    where a line begins a statement; where a string over several lines makes that doubtful, all of it stays.
     """
     kept = []
     starts = [match.start() for match in _CHUNK.finditer(source)]
     pieces = [source[start:end] for start, end in zip(starts, [*starts[1:], len(source)], strict=True)]
-    position = 0
-    while position < len(pieces):
-        piece = pieces[position]
-        position += 1
-        while _open(piece) and position < len(pieces):
-            piece += pieces[position]
-            position += 1
+    for number, piece in enumerate(pieces):
+        if piece.count(b'"""') % 2 or piece.count(b"'''") % 2:
+            # A string over several lines begins or ends here. The module's own docstring is worth a look, since most
+            # modules have one: what follows it is read as usual.
+            docstring = _docstring(source) if number == 0 else 0
+            return _essence(source[docstring:]) if docstring else source
         if _FUNCTION.match(piece):
             kept.append(b"def _(): pass\n")
-        elif b"regist" in piece or piece.startswith(b"@") or _IMPORT.match(piece) or _COMPOUND.match(piece):
+        elif b"regist" in piece or _KEPT.match(piece):
             kept.append(piece)
     return b"".join(kept)
 
 
-def _open(piece: bytes) -> bool:
-    """Say whether a string over several lines may still be open at the end of a piece."""
-    return bool(piece.count(b'"""') % 2 or piece.count(b"'''") % 2)
+def _docstring(source: bytes) -> int:
+    """Return where the docstring that a module begins with ends; 0 when it begins with something else."""
+    for quotes in (b'"""', b"'''"):
+        if source.startswith(quotes):
+            end = source.find(quotes, len(quotes))
+            # With a backslash in it, what looks like its end may be none.
+            return 0 if end < 0 or b"\\" in source[:end] else end + len(quotes)
+    return 0
 
 
 class _Names:

@@ -146,7 +146,7 @@ class ResultStore:
 
 def _continued(data: bytes) -> int:
     """Return how many bytes at the beginning belong to a character before them (UTF-8: 10xxxxxx)."""
-    return next((index for index, byte in enumerate(data[:4]) if byte >> 6 != 0b10), 0)
+    return next((index for index, byte in enumerate(data[:4]) if not 0x80 <= byte < 0xC0), 0)  # noqa: PLR2004  # see above
 
 
 def _whole(data: bytes) -> tuple[str, int]:

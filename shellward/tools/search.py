@@ -14,15 +14,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shellward.core.errors import ShellwardError
+from shellward.tools.tool import MCP
 from shellward.tools.words import KIN, NOISE
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 """A word, also inside snake_case and camelCase."""
 _LONGEST_QUERY: Final = 400
 _MOST_WORDS: Final = 40
-_WEIGHTS: Final = (3.0, 1.0, 0.5)
+_WEIGHTS: Final = (2.0, 1.0, 0.5)
 """Of a word in the name, in the description, and among the parameters."""
-_KIN_WEIGHT: Final = 0.5
+_SERVER: Final = 1.3
+"""How much more a tool of a server (or toolset) counts that is named in the query."""
+_KIN_WEIGHT: Final = 0.6
 """Of a word that only means the same as one that was asked for."""
 _QUERY: Final = "select rowid, -bm25(tools, ?, ?, ?) from tools where tools match ?"
 
@@ -46,14 +49,22 @@ class Index:
     """The tools of one selection. Safe to share between threads.
 
     Args:
-        schemas: their schemas.
+        tools: the toolset and the schema of each.
 
     Raises:
         ShellwardError: this Python's SQLite was built without full-text search.
     """
 
-    def __init__(self, schemas: Iterable[Mapping[str, Any]]) -> None:
-        self._tools = [(str(each["name"]), str(each["description"]), _parameters(each)) for each in schemas]
+    def __init__(self, tools: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        self._tools = [
+            (
+                str(schema["name"]),
+                str(schema["description"]),
+                _parameters(schema),
+                frozenset(_words(toolset.removeprefix(MCP)).split()),
+            )
+            for toolset, schema in tools
+        ]
         self._lock = threading.Lock()
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, self._db.close)
@@ -63,7 +74,7 @@ class Index:
             )
         except sqlite3.OperationalError as error:
             raise ShellwardError(f"tool search needs a Python whose SQLite has FTS5: {error}") from None
-        rows = ((number, *map(_words, texts)) for number, texts in enumerate(self._tools))
+        rows = ((number, *map(_words, texts)) for number, (*texts, _) in enumerate(self._tools))
         self._db.execute("begin")
         self._db.executemany("insert into tools(rowid, name, description, parameters) values (?, ?, ?, ?)", rows)
         self._db.execute("commit")
@@ -93,6 +104,10 @@ class Index:
                 rows = self._db.execute(_QUERY, (*_WEIGHTS, match)).fetchall()
             for number, score in rows:
                 scores[number] = scores.get(number, 0.0) + weight * score
+        for number in scores:
+            server = self._tools[number][3]
+            if server and server <= asked.keys():
+                scores[number] *= _SERVER
         return scores
 
     def _literal(self, query: str, limit: int) -> list[Hit]:
@@ -101,7 +116,7 @@ class Index:
         for wanted in ([whole], whole.split()):
             found = [
                 Hit(name, description, 0.0)
-                for name, description, parameters in self._tools
+                for name, description, parameters, _ in self._tools
                 if any(part and part in f"{name} {description} {parameters}".lower() for part in wanted)
             ]
             if found:

@@ -94,7 +94,8 @@ class Selection:
         """The index of the deferred tools, made on first use."""
         from shellward.tools.search import Index
 
-        return Index(self.listed[name].schema for name in sorted(self.deferred))
+        listed = (self.listed[name] for name in sorted(self.deferred))
+        return Index((each.tool.toolset, each.schema) for each in listed)
 
 
 class Selections:
