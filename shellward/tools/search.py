@@ -4,6 +4,7 @@ The index is SQLite's FTS5, in memory, which Python brings along (docs/decisions
 else was measured). It knows the tools it was made of and no others.
 """
 
+import functools
 import itertools
 import re
 import sqlite3
@@ -23,9 +24,9 @@ _LONGEST_QUERY: Final = 400
 _MOST_WORDS: Final = 40
 _WEIGHTS: Final = (2.0, 1.0, 0.5)
 """Of a word in the name, in the description, and among the parameters."""
-_SERVER: Final = 1.3
+_SERVER: Final = 1.6
 """How much more a tool of a server (or toolset) counts that is named in the query."""
-_KIN_WEIGHT: Final = 0.6
+_KIN_WEIGHT: Final = 0.5
 """Of a word that only means the same as one that was asked for."""
 _QUERY: Final = "select rowid, -bm25(tools, ?, ?, ?) from tools where tools match ?"
 
@@ -128,6 +129,7 @@ def _parameters(schema: Mapping[str, Any]) -> str:
     return " ".join(schema["parameters"].get("properties", {}))
 
 
+@functools.lru_cache(maxsize=8192)  # the index is made anew when one tool changes, and the others' texts are the same
 def _words(text: str) -> str:
     """Split a text, and the names in it, into words."""
     return " ".join(_WORD.findall(text)).lower()
@@ -135,7 +137,7 @@ def _words(text: str) -> str:
 
 def _asked(query: str) -> dict[str, float]:
     """Return the words to look for, with their weights."""
-    said = _words(query).split()[:_MOST_WORDS]
+    said = _words.__wrapped__(query).split()[:_MOST_WORDS]
     telling = [word for word in said if word not in NOISE] or said
     # Two words may be one in a tool's text: "stack trace" and "stacktrace".
     joined = [first + second for first, second in itertools.pairwise(telling)]
