@@ -37,7 +37,7 @@ class Origin(StrEnum):
     MCP = "mcp"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Tool:
     """One registered tool.
 
@@ -86,9 +86,6 @@ class Tool:
     def deferrable(self) -> bool:
         """Whether tool search may stand in for it."""
         return self.origin is not Origin.CORE
-
-    def __hash__(self) -> int:
-        return id(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
