@@ -13,9 +13,10 @@ import rows_calls
 import rows_life
 import rows_output
 import rows_startup
+import rows_tools
 from figures import Row, Settings, Skipped
 
-ROWS: Final = (*rows_calls.ROWS, *rows_output.ROWS, *rows_life.ROWS, *rows_startup.ROWS)
+ROWS: Final = (*rows_calls.ROWS, *rows_output.ROWS, *rows_life.ROWS, *rows_startup.ROWS, *rows_tools.ROWS)
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 
 

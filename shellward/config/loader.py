@@ -37,6 +37,7 @@ ALIASES: Final[Mapping[str, str]] = {
 """Variables that Hermes Agent's users have set; ``SHELLWARD_*`` wins over them."""
 
 _PREFIX: Final = "SHELLWARD_"
+_TOOL_SEARCH: Final = "tools.tool_search.enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,9 @@ def _flatten(tree: Any, prefix: str, struct: type, path: Path) -> Iterator[tuple
         if _is_section(known[name]):
             if value is None:
                 continue
+            if isinstance(value, bool) and f"{key}.enabled" == _TOOL_SEARCH:
+                yield _TOOL_SEARCH, _Value("auto" if value else "off", where)  # what Hermes Agent's users may have
+                continue
             if not isinstance(value, dict):
                 raise ConfigError(f"{where}: {key}: must be a mapping")
             yield from _flatten(value, f"{key}.", known[name], path)
@@ -225,6 +229,8 @@ def _checked(key: str, value: object, source: str, *, strict: bool = True) -> ob
         raise ConfigError(f"{source}: {key}: unknown setting{_hint(key, _types())}")
     if key == "approval.mode" and value is False:
         value = "off"  # YAML 1.1 writers turn `mode: off` into a boolean
+    if key == _TOOL_SEARCH and isinstance(value, bool):
+        value = "on" if value else "off"  # the form of older files, and of YAML 1.1 writers
     try:
         converted = msgspec.convert(value, wanted, strict=strict)
     except (msgspec.ValidationError, RecursionError) as error:

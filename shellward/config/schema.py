@@ -168,6 +168,43 @@ class TerminalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ssh: SshSection = SshSection()
 
 
+class ToolSearchSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Tool search: what stands in for the tools of MCP servers and plugins when they are many.
+
+    Attributes:
+        enabled: ``auto`` when their schemas would take too much of the context, ``on`` whenever there are any,
+            ``off`` never. ``true`` is ``on`` and ``false`` is ``off``.
+        threshold_pct: with ``auto``: how much is too much, in percent of the context window.
+        context_window: size of the model's context, in tokens; a host that knows better says so itself.
+        search_default_limit: how many tools a search returns.
+        max_search_limit: how many it may be asked for.
+    """
+
+    enabled: Literal["auto", "on", "off"] = "auto"
+    threshold_pct: Annotated[float, Meta(ge=0, le=100)] = 10.0
+    context_window: Annotated[int, Meta(ge=1)] = 200_000
+    search_default_limit: Annotated[int, Meta(ge=1, le=100)] = 5
+    max_search_limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class ToolsSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The tools that models are given.
+
+    Attributes:
+        plugins: whether packages that offer tools (entry points ``shellward.tools``) are loaded.
+        user_folder: whether the files in ``tools/`` beside ``config.yaml`` are loaded.
+        project_folder: whether the files in ``.shellward/tools/`` of the current project are loaded.
+        max_result_chars: longer results go to a file, which the model can read in parts.
+        tool_search: tool search.
+    """
+
+    plugins: bool = True
+    user_folder: bool = False
+    project_folder: bool = False
+    max_result_chars: Annotated[int, Meta(ge=1_000)] = 100_000
+    tool_search: ToolSearchSection = ToolSearchSection()
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """All settings.
 
@@ -175,10 +212,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         approval: what may run, and who is asked.
         audit: the audit log.
         terminal: where commands run.
+        tools: the tools that models are given.
         project_files: whether ``.shellward.yaml`` of a project is read; it can only make things stricter.
     """
 
     approval: ApprovalSection = ApprovalSection()
     audit: AuditSection = AuditSection()
     terminal: TerminalSection = TerminalSection()
+    tools: ToolsSection = ToolsSection()
     project_files: bool = False

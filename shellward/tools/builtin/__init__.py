@@ -1,0 +1,1 @@
+"""The tools of this room itself. Discovery imports them like anybody's."""
