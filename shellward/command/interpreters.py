@@ -112,7 +112,7 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
         reads = reads or "s" in letters
         i += letters[-1:] in {"o", "O"}
     if code and i < len(argv):
-        return t.run_code("sh", argv[i], inv, argv[i + 2 :], stdin=inv.stdin, want=want)
+        return _shell_code(t, inv, i, want=want)
     if not reads and i < len(argv) and argv[i] not in STDIN_PATHS:
         content = t.state.files.get(t.state.path(argv[i]))
         if content is not None:
@@ -123,6 +123,18 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
     if inv.stdin:
         return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
     return None
+
+
+def _shell_code(t: Tracer, inv: Invocation, at: int, *, want: bool) -> str | None:
+    """``sh -c code name words``: the name is ``$0``."""
+    argv = inv.argv
+    if at + 1 >= len(argv):
+        return t.run_code("sh", argv[at], inv, [], stdin=inv.stdin, want=want)
+    mark = t.state.mark()
+    t.state.assign("0", argv[at + 1])
+    printed = t.run_code("sh", argv[at], inv, argv[at + 2 :], stdin=inv.stdin, want=want)
+    t.state.undo(mark)
+    return printed
 
 
 def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
