@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
+from shellward.command.calls import CALLS, CLIENTS, FETCHES, SHELL_QUOTES
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.values import decimal, known_part, labels, unknown
@@ -94,7 +94,8 @@ def scan(language: str, code: str) -> list[Action]:
         actions += _call(literals, match, kind, fetches=fetches)
     _dynamic(language, code, actions)
     for quote in SHELL_QUOTES.get(language, ()):
-        actions += [Action("shell", m.group(1)) for m in list(re.finditer(quote, code))[:MAX_CALLS]]
+        found = list(re.finditer(quote, code, re.MULTILINE))[:MAX_CALLS]
+        actions += [Action("shell", _unquote(m.group(m.lastindex or 0))) for m in found]
     _whole(language, code, actions)
     _in_loops(language, code, actions)
     return actions
@@ -106,6 +107,8 @@ _REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|s
 
 def _in_loops(language: str, code: str, actions: list[Action]) -> None:
     """Files that a loop over a directory removes: the directory is what is known of them."""
+    if language in {"ruby", "perl", "php"}:
+        _finds_and_removes(language, code, actions)
     if language != "python" or not _REMOVES_EACH.search(code):
         return
     if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
@@ -126,6 +129,31 @@ def _in_loops(language: str, code: str, actions: list[Action]) -> None:
                 base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
         if known_part(base):
             actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
+
+
+_FINDERS = {
+    "ruby": (re.compile(r"\bDir(?:\.(?:glob|each_child|children|entries|foreach)\(|\[)\s*(['\"])(.*?)\1|Find\.find\(\s*(['\"])(.*?)\3"), re.compile(r"(?:File\.(?:delete|unlink)|FileUtils\.rm\w*|\.unlink|\.delete|\.rmtree)\b")),
+    "perl": (re.compile(r"\bfind(?:depth)?\s*\(.{0,400}?,\s*(['\"])([^'\"]*)\1|\b(?:glob|opendir)\s*\(?[^'\"]{0,20}(['\"])([^'\"]*)\3", re.DOTALL), re.compile(r"\b(?:unlink|rmdir|rmtree|remove_tree)\b")),
+    "php": (re.compile(r"(?:RecursiveDirectoryIterator|DirectoryIterator|glob|scandir|opendir)\s*\(\s*(['\"])(.*?)\1()()"), re.compile(r"\b(?:unlink|rmdir)\b")),
+}  # fmt: skip
+"""By language: what lists files, with the directory, and what removes them."""
+
+
+def _finds_and_removes(language: str, code: str, actions: list[Action]) -> None:
+    """A program that lists a directory and removes what it finds there."""
+    lists, removes = _FINDERS[language]
+    if not removes.search(code):
+        return
+    for match in list(lists.finditer(code))[:10]:
+        base = re.split(r"[*?\[]", match.group(2) or match.group(4) or "")[0].rstrip("/")
+        if base:
+            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base}/{unknown('find')}")))
+
+
+_OTHER_DATABASE = re.compile(
+    r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
+)
+"""Signs that a program reaches a database that is not in memory."""
 
 
 def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: PLR0911
@@ -151,8 +179,15 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
         return _argv((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
     if kind == "spawn":
-        rest = [squeeze(v) for v in values[1]] if len(values) > 1 and isinstance(values[1], list) else []
+        listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
+        rest = (
+            [squeeze(v) for v in listed]
+            if isinstance(values[1:2] and values[1], list) or literals.language == "go"
+            else []
+        )
         return _argv((squeeze(values[0]), *rest)) if values else []
+    if kind == "sql" and ":memory:" in literals.code and not _OTHER_DATABASE.search(literals.code):
+        return []
     if kind == "sql":
         return [Action("argv", argv=("@sql", literals.language, squeeze(values[0])))] if values else []
     if kind == "send":
@@ -178,6 +213,9 @@ def _names(language: str, code: str) -> str:
     if language == "ruby":
         code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
         code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
+    if language == "javascript" and "require(" in code:
+        joined = re.compile(r"require\(\s*((?:['\"][\w:/]*['\"]\s*\+\s*)+['\"][\w:/]*['\"])\s*\)")
+        code = joined.sub(lambda m: "require('" + re.sub(r"['\"\s+]", "", m.group(1)) + "')", code)
     if language == "php":
         code = re.sub(r"\b(?:array_map|array_walk|call_user_func(?:_array)?)\(\s*['\"](\w+)['\"]\s*,", r"\1(", code)
     if language in {"python", "javascript"}:
@@ -238,14 +276,18 @@ def _eval(literals: Literals, values: list[Value], before: int, *, fetches: bool
     return actions
 
 
+_FOR_ACCESS = frozenset(("headers", "auth", "cookies", "cert", "verify", "proxies", "timeout"))
+"""What a request carries to be let in: credentials belong there."""
+
+
 def _send(name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
     """A request to another host, with what it carries."""
     method = name.rpartition(".")[2].upper()
-    everything = squeeze([*values, *named.values()])
+    everything = squeeze([*values, *(value for key, value in named.items() if key not in _FOR_ACCESS)])
     actions: list[Action] = []
     if method == "DELETE" and values:
         actions.append(Action("argv", argv=("@http", "DELETE", squeeze(values[0]))))
-    carried = [label for label in labels(everything) if label.partition(":")[0] in {"file", "var", "out"}]
+    carried = [label for label in labels(everything) if label.partition(":")[0] in {"file", "out"}]
     if carried:
         actions.append(Action("argv", argv=("@send", name, *carried)))
     return actions
@@ -350,14 +392,37 @@ def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
         actions += [Action("shell", "rm -r " + words.replace("-force", "")) for words in removed]
 
 
+_CONNECTS = re.compile(
+    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial"
+)
+_SHELL_AT_SOCKET = re.compile(
+    r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
+    r"(?:spawn|exec\w*|popen|system|Command)\s*\(\s*[\"'](?:ba|z|da|k)?sh\b|fdopen\s*\(\s*\$\w+\s*,\s*[rw]\b"
+)
+_RUNS_WHAT_COMES = {
+    "perl": re.compile(r"\b(?:system|exec)\b|`\s*\$|qx"),
+    "ruby": re.compile(r"popen|\bexec\b|\bsystem\b|spawn|`#\{"),
+    "php": re.compile(r"\b(?:shell_exec|exec|system|passthru|popen|proc_open|pcntl_exec)\s*\(|`\s*\$"),
+    "lua": re.compile(r"io\.popen|os\.execute"),
+    "python": re.compile(
+        r"recv\b[^\n]*\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\b|\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\([^\n]{0,80}?\brecv\b"
+        r"|(?=[\s\S]*\.recv\()(?=[\s\S]*\.connect\()[\s\S]*shell\s*=\s*(?:True|1)"
+    ),
+    "javascript": re.compile(r"\.pipe\(\s*\w+\.stdin|\.on\([\"']data[\"'][^\n]{0,120}exec"),
+    "tcl": re.compile(r"\bexec\b"),
+}
+"""What runs the lines that come over a connection, by language."""
+
+
 def _whole(language: str, code: str, actions: list[Action]) -> None:
     """What shows only in the program as a whole: reverse shells, fork bombs."""
-    if re.search(
-        r"socket|Socket|net\.connect|net\.Socket|fsockopen|createConnection|/inet/tcp|Deno\.connect", code
-    ) and re.search(
-        r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh",
-        code,
-    ):
+    if language in {"python", "javascript", "ruby"}:
+        for imported, deletes in CLIENTS:
+            match = deletes.search(code) if imported.search(code) else None
+            if match:
+                actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
+    runs = _RUNS_WHAT_COMES.get(language)
+    if _CONNECTS.search(code) and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
     if re.search(
         r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
@@ -372,8 +437,9 @@ def _awk(code: str) -> list[Action]:
     text = r'"((?:[^"\\]|\\.)*)"'
     joined = re.sub(r'"[ \t]+"', "", code)
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
-        joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, value=value: f"system({value})", joined)  # type: ignore[misc]
-        joined = re.sub(rf"\b{name}\s*(?=\|)", lambda _, value=value: value, joined)  # type: ignore[misc]
+        put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
+        joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
+    joined = re.sub(r'"[ \t]*"', "", joined)
     found: list[re.Match[str]] = []
     found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
     found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)

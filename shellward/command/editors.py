@@ -65,6 +65,8 @@ def _sed(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         inv.argv, "efl"
     )[:1]
     for script in scripts:
+        if inv.stdin and re.fullmatch(r"\s*(?:\d*|\$)\s*e\s*", script):
+            t.run_text(inv.stdin, inv.span, via=(*inv.via, "sed"))
         for match in re.finditer(r"(?:^|[;{\n]|(?<=[\d$/]))[ \t]*+e\s+([^\n;}]+)", script):
             t.run_text(match.group(1), inv.span, via=(*inv.via, "sed"))
         for match in re.finditer(r"(?:^|[;{\n/]|(?<=[\d$]))[ \t]*+[gpI\d]{0,8}[wW]\s+(\S[^\n;}]*)", script):

@@ -50,7 +50,16 @@ LANGUAGES: dict[str, tuple[str, str, str]] = {
     "groovy": ("java", "e", ""), "scala": ("java", "e", ""), "jshell": ("java", "", ""), "guile": ("lisp", "c", "l"),
     "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "octave": ("python", "", ""),
     "pwsh": ("pwsh", "c", "f"), "powershell": ("pwsh", "c", "f"), "powershell.exe": ("pwsh", "c", "f"), "nu": ("sh", "c", ""),
-    "elvish": ("sh", "c", ""), "xonsh": ("sh", "c", ""), "crystal": ("ruby", "", ""),
+    "elvish": ("sh", "c", ""), "swipl": ("prolog", "gt", "fsl"), "gprolog": ("prolog", "", ""), "ghc": ("haskell", "e", ""),
+    "runghc": ("haskell", "e", ""), "runhaskell": ("haskell", "e", ""), "ocaml": ("ocaml", "e", ""), "m4": ("m4", "", ""),
+    "dc": ("dc", "e", "f"), "gnuplot": ("gnuplot", "e", ""), "jrunscript": ("java", "e", "lf"), "kotlin": ("java", "e", ""),
+    "bb": ("lisp", "e", "f"), "clojure": ("lisp", "e", ""), "clj": ("lisp", "e", ""), "racket": ("lisp", "e", ""),
+    "csi": ("lisp", "e", ""), "newlisp": ("lisp", "e", ""), "ecl": ("lisp", "", ""), "hy": ("python", "c", ""),
+    "micropython": ("python", "c", ""), "sage": ("python", "c", ""), "bpython": ("python", "c", ""), "coffee": ("javascript", "e", ""),
+    "qjs": ("javascript", "e", ""), "zx": ("javascript", "", ""), "gp": ("python", "", ""), "maxima": ("python", "", ""),
+    "matlab": ("python", "", ""), "blender": ("python", "", ""), "iex": ("elixir", "e", ""), "erl": ("elixir", "", ""),
+    "wish": ("tcl", "", ""), "pdflatex": ("tex", "", ""), "latex": ("tex", "", ""), "lualatex": ("tex", "", ""), "xelatex": ("tex", "", ""),
+    "swift": ("java", "e", ""), "irb": ("ruby", "e", "rI"), "pry": ("ruby", "e", "rI"), "psysh": ("php", "", ""), "xonsh": ("sh", "c", ""), "crystal": ("ruby", "", ""),
 }  # fmt: skip
 """Interpreters by name: language, letters that introduce code, letters that take another value."""
 
@@ -68,6 +77,9 @@ _LONG_CODE = frozenset(
         "-c",
         "--batch-eval",
         "--execute",
+        "-batch",
+        "--python-expr",
+        "-eval",
     )
 )
 _VERSIONED = re.compile(r"([a-zA-Z]+?)[\d.]+t?(\.exe)?")
@@ -130,10 +142,10 @@ def _shell_code(t: Tracer, inv: Invocation, at: int, *, want: bool) -> str | Non
     argv = inv.argv
     if at + 1 >= len(argv):
         return t.run_code("sh", argv[at], inv, [], stdin=inv.stdin, want=want)
-    mark = t.state.mark()
+    before = t.state.get("0")
     t.state.assign("0", argv[at + 1])
     printed = t.run_code("sh", argv[at], inv, argv[at + 2 :], stdin=inv.stdin, want=want)
-    t.state.undo(mark)
+    t.state.assign("0", before if isinstance(before, str) else "bash")
     return printed
 
 
@@ -165,6 +177,10 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
             if taken < 0:
                 return _module(t, inv, word.partition("m")[2], i, want=want)
             i += taken
+    if lang == "pwsh" and inv.name.startswith("powershell") and i < len(argv) and not codes and "." not in argv[i]:
+        codes.append(" ".join(argv[i:]))
+    if lang == "tex":
+        codes += [word for word in argv[1:] if "\\" in word]
     if codes:
         code = "\n".join(codes)
         t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin)
@@ -185,7 +201,7 @@ def _module(t: Tracer, inv: Invocation, module: str, i: int, *, want: bool) -> s
 
     if not module:
         module, i = (inv.argv[i] if i < len(inv.argv) else ""), i + 1
-    if handlers.find(module) is None:
+    if handlers.find(module) is None and module not in t.names():
         return None
     return t.child(inv, [module, *inv.argv[i:]], 0, stdin=inv.stdin, want=want)
 
@@ -216,7 +232,26 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         programs = rest[:1]
     for program in programs:
         t.run_code("awk", program, inv, [])
+        _awk_lines(t, inv, program)
     return None
+
+
+_RUNS_LINES = re.compile(r"\bsystem\s*\(\s*\$0\s*\)|\$0\s*\|\s*getline|\{\s*print\s*\|")
+_PRINTS_TO_SHELL = re.compile(r"(print\b[^|{};]*)\|\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b[^\"]*\"")
+
+
+def _awk_lines(t: Tracer, inv: Invocation, program: str) -> None:
+    """``awk '{system($0)}'``, ``awk '{print "rm " $1 | "sh"}'``: what is read, or made of it, is run."""
+    from shellward.command.outputs import FILTERS
+
+    if "$" not in program and "|" not in program:
+        return
+    if _RUNS_LINES.search(program) and inv.stdin:
+        t.run_code("sh", inv.stdin, inv, [])
+    for match in list(_PRINTS_TO_SHELL.finditer(program))[:5]:
+        made = FILTERS["awk"]([inv.name, "{" + match.group(1).strip() + "}"], inv.stdin or "", t.state)
+        if made.strip():
+            t.run_code("sh", made, inv, [])
 
 
 def loader(t: Tracer, inv: Invocation, want: bool) -> str | None:

@@ -40,7 +40,12 @@ def _start_stop_daemon(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 
 _BWRAP_TWO = frozenset(
-    ["--" + mode + kind + tail for mode in ("", "ro-", "dev-") for kind in ("bind",) for tail in ("", "-try", "-fd", "-data")]
+    [
+        "--" + mode + kind + tail
+        for mode in ("", "ro-", "dev-")
+        for kind in ("bind",)
+        for tail in ("", "-try", "-fd", "-data")
+    ]
     + ["--symlink", "--setenv", "--file", "--chmod", "--overlay"]
 )
 _BWRAP_NONE = re.compile(

@@ -10,6 +10,7 @@ from shellward.command.containers import CONTAINERS
 from shellward.command.editors import EDITORS
 from shellward.command.launchers import LAUNCHERS
 from shellward.command.operands import has, operands
+from shellward.command.scripts import project
 from shellward.command.unwrap import wrapped
 from shellward.command.values import unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -272,7 +273,8 @@ PROGRAMS: dict[str, Handler] = {
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
     **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),
-    **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "npm", "pnpm", "yarn", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
+    **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
+    **dict.fromkeys(["npm", "pnpm", "yarn", "composer"], project(_PACKAGED)),
     "tee": _start_here, "curl": _start_here, "wget": _start_here, "fetch": _start_here, "aria2c": _start_here,
     "cp": _copy, "mv": _copy, "ln": _copy, "install": _copy,
 }  # fmt: skip

@@ -25,6 +25,13 @@ _AUTH_HEADER = re.compile(
 _LOCAL_HOST = re.compile(r"^(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\]|host\.docker\.internal)")
 
 
+_ANYWHERE = frozenset(("curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "openssl", "http", "https", "xh"))
+_DUMP = re.compile(
+    r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|ldapsearch|slapcat|redis-cli---rdb)\b"
+)
+"""Whole databases; programs for backups (ssh, aws, rclone) may have them, one that sends to any address may not."""
+
+
 def secret_label(label: str) -> bool:
     """Tell whether an unknown piece would be a secret."""
     kind, _, detail = label.partition(":")
@@ -80,6 +87,8 @@ def sends_secret(call: Call) -> tuple[str, ...]:
             continue
         bad += [label for label in labels(word) if secret_label(label)]
     bad += [label for label in labels(call.inv.stdin or "") if secret_label(label)]
+    if call.name in _ANYWHERE:
+        bad += [label for label in labels(call.inv.stdin or "") if _DUMP.match(label)]
     bad += [
         path
         for path in uploaded(call)
@@ -113,6 +122,9 @@ def uploaded(call: Call) -> list[str]:
         return args.values("--post-file", "--body-file")
     if name in {"http", "https", "xh", "xhs"}:
         return [word.partition("@")[2] for word in call.argv[1:] if re.match(r"\w*@[/~.\w]", word)]
+    if name == "socat":
+        found = [re.match(r"(?i)(?:file|open|gopen|rdonly|create):([^,]+)", word) for word in call.argv[1:]]
+        return [match.group(1) for match in found if match]
     if name in {"scp", "rsync", "sftp"}:
         rest = args.operands
         return (
