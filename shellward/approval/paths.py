@@ -205,6 +205,7 @@ def _is_build(path: str) -> bool:
         last in _BUILD
         or bool(_BUILD_GLOB.fullmatch(parts[-1]))
         or any(part in {"node_modules", "__pycache__", ".venv", "dist", "build", "target"} for part in parts)
+        or (parts[0] in {"tmp", "temp", ".tmp", ".cache", "coverage"} and ".." not in parts)
     )
 
 

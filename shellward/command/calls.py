@@ -86,7 +86,7 @@ CALLS: dict[str, dict[str, str]] = {
         "mv": "rename",
         "cp": "copy",
         "chmod": "chmod",
-        "sql": ".query exec_sql mysqli_query pg_query",
+        "sql": "DB::statement DB::unprepared DB::delete .query exec_sql mysqli_query pg_query",
     },
     "lua": {
         "process": "os.execute io.popen vim.fn.system uv.spawn",
@@ -138,12 +138,12 @@ FETCHES = re.compile(
 """Programs that fetch something: what they evaluate may be what they fetched."""
 
 SHELL_QUOTES: dict[str, tuple[str, ...]] = {
-    "ruby": (r"(?<!\\)`([^`]*)`", r"%x[\(\[\{<|]([^)\]}>|]*)"),
+    "ruby": (r"(?<![\\\"'])`([^`]*)`(?![\"'])", r"%x[\(\[\{<|]([^)\]}>|]*)"),
     "perl": (r"(?<!\\)`([^`]*)`", r"\bqx\s*\{([^{}]*)\}", r"\bqx\s*\(([^()]*)\)", r"\bqx\s*([/|!#'\"])(.*?)\1"),
     "php": (r"(?<!\\)`([^`]*)`",),
     "javascript": (r"\$`([^`]*)`",),
     "julia": (r"run\(\s*`([^`]*)`",),
-    "tcl": (r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)", r"\bfile\s+(delete\s[^\n;\]]+)"),
+    "tcl": (r"\bsend\s+(?:--\s+)?\"((?:[^\"\\]|\\.)*?)(?:\\[rn])*\"", r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)", r"\bfile\s+(delete\s[^\n;\]]+)"),
     "java": (r"""["']([^"']*)["']\s*\.execute\(""", r"\"((?:[^\"\\]|\\.)*)\"\s*\.?(?:!!?|lines\w*!?)(?=[^\w=]|$)"),
     "prolog": (r"\b(?:shell|system|process_create)\(\s*[\"']((?:[^\"'\\]|\\.)*)[\"']",),
     "haskell": (r"\b(?:system|callCommand|spawnCommand|shell)\s*\$?\s*\"((?:[^\"\\]|\\.)*)\"",),
@@ -184,6 +184,10 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
             r"from github import|import github|PyGithub|import gitlab|octokit|Octokit|\bstripe\b|\btwilio\b|cloudflare|\bheroku3\b",
             r"\.(?:delete\w*|remove\w*|destroy|refund\w*)\(",
         ),
+        (r"\.objects\.", r"\.objects\.(?:all\(\)\.)?(?:delete|_raw_delete)\("),
+        (r"\bdb\.drop_all\(|metadata\.drop_all\(", r"\.drop_all\((?![\s\S]*sqlite)"),
+        (r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|drop_table", r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|\.drop_table\b"),
+        (r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table", r"::truncate\(|Schema::drop\w*\(|::query\(\)->delete\(|->truncate\(|DB::table\([^)]*\)->delete\("),
         (r"\bpsutil\b", r"\.(?:kill|terminate)\("),
         (
             r"\bkazoo\b|import etcd3?|import consul|confluent_kafka|kafka\.admin|\bpika\b",

@@ -32,7 +32,7 @@ _CALL = re.compile(r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?
 _BARE_CALL = re.compile(
     r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\(|\s+[\w\"'$%\[:@<-]|\s*[\"'\[])"
 )
-_METHOD = re.compile(r"(?<=[)\]])((?:\.|->))([\w$]+!?)(?=\s*\()")
+_METHOD = re.compile(r"(?<=[)\]])((?:\.|->)(?:[\w$]+(?:\.|->)){0,3})([\w$]+!?)(?=\s*\()")
 _WITH_PARENTHESES = frozenset(("python", "javascript", "php", "lua", "r", "java"))
 
 
@@ -59,12 +59,13 @@ def _kind(receiver: str, name: str, anywhere: dict[str, str], exact: dict[str, s
     return exact.get(receiver + name) or anywhere.get(name)
 
 
-def scan(language: str, code: str) -> list[Action]:
+def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     """List what a program would do to the world.
 
     Args:
         language: ``python``, ``javascript``, ``ruby``, ``perl``, ``php``, ``lua``, ``r``, ``awk``, ``tcl``, ...
         code: the program.
+        nested: a piece of a program whose names were worked out already.
 
     Returns:
         The actions in order of the text.
@@ -92,9 +93,11 @@ def scan(language: str, code: str) -> list[Action]:
         if literals is None:
             literals = Literals(code, language)
         actions += _call(literals, match, kind, fetches=fetches)
-    _dynamic(language, code, actions)
+    if not nested:
+        _dynamic(language, code, actions)
+    _other_syntax(language, code, actions)
     for quote in SHELL_QUOTES.get(language, ()):
-        found = list(re.finditer(quote, code, re.MULTILINE))[:MAX_CALLS]
+        found = [m for m in re.finditer(quote, code, re.MULTILINE) if m.lastindex][:MAX_CALLS]
         actions += [Action("shell", _unquote(m.group(m.lastindex or 0))) for m in found]
     _whole(language, code, actions)
     _in_loops(language, code, actions)
@@ -361,6 +364,9 @@ def _receiver(literals: Literals, at: int) -> str:
     return squeeze(Literals(match.group(1), literals.language).expression(0)) if match else ""
 
 
+_LOOKED_UP = re.compile(r"(?:__dict__|vars\(\w+\)|globals\(\)|locals\(\))\s*\[([^\]\n]{1,80})\](?=\()")
+
+
 def _dynamic(language: str, code: str, actions: list[Action]) -> None:
     """``getattr(os, 'sys' + 'tem')('..')`` and its like: the name is worked out, then the call is read."""
     if language == "python" and "getattr" in code:
@@ -369,17 +375,25 @@ def _dynamic(language: str, code: str, actions: list[Action]) -> None:
             values, _ = literals.arguments(match.end() - 1)
             if len(values) > 1 and code.startswith("(", literals.i):
                 inner = code[literals.i : literals.i + 2000]
-                actions += scan(language, f"os.{squeeze(values[1])}{inner}")
+                actions += scan(language, f"os.{squeeze(values[1])}{inner}", nested=True)
+        for match in list(re.finditer(r"(?<![\w.])(\w+)\s*=\s*getattr\(", code))[:5]:
+            literals = Literals(code, language)
+            values, _ = literals.arguments(match.end() - 1)
+            for call in list(re.finditer(rf"(?<![\w.]){match.group(1)}(?=\()", code))[:5] if len(values) > 1 else ():
+                actions += scan(language, f"os.{squeeze(values[1])}{code[call.end() : call.end() + 2000]}", nested=True)
+    if language == "python":
+        for match in list(_LOOKED_UP.finditer(code))[:10]:
+            name = squeeze(Literals(match.group(1), language).expression(0))
+            actions += scan(language, f"os.{name}{code[match.end() : match.end() + 2000]}", nested=True)
     if language == "php":
         for match in list(re.finditer(r"\$(\w+)\s*(?=\()", code))[:20]:
             name = squeeze(Literals(code, language).constant(match.group(1), 0) or "")
             if name.isidentifier():
-                actions += scan(language, name + code[match.end() : match.end() + 2000])
-    _other_syntax(language, code, actions)
+                actions += scan(language, name + code[match.end() : match.end() + 2000], nested=True)
     if language == "javascript":
         for match in list(re.finditer(r"\[\s*(['\"][\w'\"+\s]+['\"])\s*\]\s*\(", code))[:20]:
             name = squeeze(Literals(match.group(1), language).expression(0))
-            actions += scan(language, f"child_process.{name}({code[match.end() : match.end() + 2000]}")
+            actions += scan(language, f"child_process.{name}({code[match.end() : match.end() + 2000]}", nested=True)
 
 
 def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
@@ -416,7 +430,10 @@ _RUNS_WHAT_COMES = {
 
 def _whole(language: str, code: str, actions: list[Action]) -> None:
     """What shows only in the program as a whole: reverse shells, fork bombs."""
-    if language in {"python", "javascript", "ruby"}:
+    if language == "perl" and re.search(r"open\b[^;]{0,80}[\"']\s*\|-?\s*(?:[\"'],\s*[\"'])?(?:/bin/)?(?:ba|da|z)?sh\b", code):
+        for text in re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]:
+            actions.append(Action("shell", _unquote(text)))
+    if language in {"python", "javascript", "ruby", "php"}:
         for imported, deletes in CLIENTS:
             match = deletes.search(code) if imported.search(code) else None
             if match:
@@ -440,6 +457,8 @@ def _awk(code: str) -> list[Action]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
     joined = re.sub(r'"[ \t]*"', "", joined)
+    for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
+        joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     found: list[re.Match[str]] = []
     found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
     found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)

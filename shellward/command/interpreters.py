@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.operands import operands
-from shellward.command.values import known_part, labels
+from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
 from shellward.command.wrappers import Wrap, find_inner
 
@@ -184,14 +184,70 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
     if codes:
         code = "\n".join(codes)
         t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin)
-        return None
+        return _printed(lang, code) if want else None
     if i < len(argv) and argv[i] not in STDIN_PATHS:
         content = t.state.files.get(t.state.path(argv[i]))
         if content is not None:
             t.run_code(lang, content, inv, argv[i + 1 :])
+        else:
+            _console(t, inv, lang, argv[i:])
         return None
     if inv.stdin:
         return t.run_code(lang, inv.stdin, inv, [], want=want)
+    return None
+
+
+_PRINTS = re.compile(
+    r"\s*(?:print|puts|echo|say|console\.log|process\.stdout\.write|sys\.stdout\.write|io\.write|cat)\b\s*(.+?);?\s*", re.DOTALL
+)
+_DECODES = re.compile(
+    r"b64decode|decode_base64|base64_decode|Base64\.\w*decode|decode64|\batob\b|['\"]base64['\"]|fromhex|unhexlify|decompress|inflate|rot_?13"
+)
+
+
+def _printed(lang: str, code: str) -> str | None:
+    """What a program prints, when all it does is to print a constant, or to decode."""
+    from shellward.command.literals import Literals
+    from shellward.command.purecalls import squeeze
+
+    match = _PRINTS.fullmatch(code) if len(code) < 2000 else None
+    if match:
+        literals = Literals(match.group(1), lang)
+        text = squeeze(literals.expression(0))
+        if literals.i >= len(match.group(1).rstrip()) and not labels(text) and not literals.decoded:
+            return text + "\n"
+    return unknown("decoded") if _DECODES.search(code) else None
+
+
+_CONSOLES = {"manage.py": "shell shell_plus", "artisan": "tinker", "rails": "runner r", "console": "dbal:run-sql doctrine:query:sql"}
+
+
+def _console(t: Tracer, inv: Invocation, lang: str, words: list[str]) -> None:
+    """``manage.py shell -c code``: a project's own console runs code."""
+    subs = _CONSOLES.get(words[0].rpartition("/")[2], "").split()
+    if len(words) < 2 or words[1] not in subs:
+        return
+    code = ""
+    for at, word in enumerate(words[2:], 2):
+        name, equals, value = word.partition("=")
+        if name in {"-c", "--command", "--execute"}:
+            code = value if equals else words[at + 1] if at + 1 < len(words) else ""
+    if not code and len(words) > 2 and not words[2].startswith("-"):
+        code = words[2]
+    text = code or inv.stdin or ""
+    if words[1].endswith(("sql",)):
+        t.effect(["@sql", words[0], text], inv.span)
+    elif text:
+        t.run_code(lang, text, inv, [])
+
+
+def console(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``rails runner code``, ``flask shell``, ``./manage.py shell``."""
+    lang = {"rails": "ruby", "artisan": "php"}.get(inv.name, "python")
+    if inv.name == "flask" and inv.argv[1:2] == ["shell"] and inv.stdin:
+        t.run_code(lang, inv.stdin, inv, [])
+    elif inv.name != "flask":
+        _console(t, inv, lang, inv.argv)
     return None
 
 
@@ -230,7 +286,10 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             programs.append((inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))) or "")
     if not programs and rest:
         programs = rest[:1]
+    values = [word[2:] or inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word.startswith("-v")]
+    given = "".join(f'{name}="{value}";' for name, equals, value in (v.partition("=") for v in values) if equals)
     for program in programs:
+        program = given + program
         t.run_code("awk", program, inv, [])
         _awk_lines(t, inv, program)
     return None

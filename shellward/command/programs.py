@@ -239,6 +239,8 @@ def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         source, target = t.state.path(rest[0]), t.state.path(rest[1])
         known = t.state.files.get(source)
         base = source.rpartition("/")[2]
+        if known is None and source in STDIN_PATHS:
+            known = inv.stdin
         if known is not None:
             t.write(target, known)
         elif source.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):

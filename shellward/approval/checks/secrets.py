@@ -27,7 +27,7 @@ _LOCAL_HOST = re.compile(r"^(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\
 
 _ANYWHERE = frozenset(("curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "openssl", "http", "https", "xh"))
 _DUMP = re.compile(
-    r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|ldapsearch|slapcat|redis-cli---rdb)\b"
+    r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|tcpdump|tshark|ldapsearch|slapcat|redis-cli---rdb)\b"
 )
 """Whole databases; programs for backups (ssh, aws, rclone) may have them, one that sends to any address may not."""
 
@@ -93,6 +93,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
         path
         for path in uploaded(call)
         if CREDENTIALS.search(absolute(path, call.inv.cwd))
+        or any(CREDENTIALS.search("/x/" + label[5:].strip("*")) for label in labels(path) if label.startswith("find:"))
         or re.match(r"(?:~|/home/\w+|/root|/etc)(?:/\*?)?$", path)
         or path == "/etc/passwd"
     ]
