@@ -143,7 +143,11 @@ SHELL_QUOTES: dict[str, tuple[str, ...]] = {
     "php": (r"(?<!\\)`([^`]*)`",),
     "javascript": (r"\$`([^`]*)`",),
     "julia": (r"run\(\s*`([^`]*)`",),
-    "tcl": (r"\bsend\s+(?:--\s+)?\"((?:[^\"\\]|\\.)*?)(?:\\[rn])*\"", r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)", r"\bfile\s+(delete\s[^\n;\]]+)"),
+    "tcl": (
+        r"\bsend\s+(?:--\s+)?\"((?:[^\"\\]|\\.)*?)(?:\\[rn])*\"",
+        r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)",
+        r"\bfile\s+(delete\s[^\n;\]]+)",
+    ),
     "java": (r"""["']([^"']*)["']\s*\.execute\(""", r"\"((?:[^\"\\]|\\.)*)\"\s*\.?(?:!!?|lines\w*!?)(?=[^\w=]|$)"),
     "prolog": (r"\b(?:shell|system|process_create)\(\s*[\"']((?:[^\"'\\]|\\.)*)[\"']",),
     "haskell": (r"\b(?:system|callCommand|spawnCommand|shell)\s*\$?\s*\"((?:[^\"\\]|\\.)*)\"",),
@@ -186,8 +190,14 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
         ),
         (r"\.objects\.", r"\.objects\.(?:all\(\)\.)?(?:delete|_raw_delete)\("),
         (r"\bdb\.drop_all\(|metadata\.drop_all\(", r"\.drop_all\((?![\s\S]*sqlite)"),
-        (r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|drop_table", r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|\.drop_table\b"),
-        (r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table", r"::truncate\(|Schema::drop\w*\(|::query\(\)->delete\(|->truncate\(|DB::table\([^)]*\)->delete\("),
+        (
+            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|drop_table",
+            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|\.drop_table\b",
+        ),
+        (
+            r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table",
+            r"::truncate\(|Schema::drop\w*\(|::query\(\)->delete\(|->truncate\(|DB::table\([^)]*\)->delete\(",
+        ),
         (r"\bpsutil\b", r"\.(?:kill|terminate)\("),
         (
             r"\bkazoo\b|import etcd3?|import consul|confluent_kafka|kafka\.admin|\bpika\b",

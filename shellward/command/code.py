@@ -7,26 +7,14 @@ set of rules judges both. Which call is what is data (calls.py); what its argume
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
-from shellward.command.calls import CALLS, CLIENTS, FETCHES, SHELL_QUOTES
+from shellward.command.actions import MAX_CALLS, Action
+from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
-from shellward.command.values import decimal, known_part, labels, unknown
-
-MAX_CALLS = 300
-"""Calls looked at in one program; more than that is said to be too much to judge."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing a program does: ``shell`` text, an ``argv``, or something that has no command (``@..`` argv)."""
-
-    kind: str
-    text: str = ""
-    argv: tuple[str, ...] = ()
-
+from shellward.command.shapes import awk, in_loops, unquote, whole
+from shellward.command.values import decimal, known_part, labels
 
 _CALL = re.compile(r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\()")
 _BARE_CALL = re.compile(
@@ -72,7 +60,7 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     """
     actions: list[Action] = []
     if language == "awk":
-        return _awk(code)
+        return awk(code)
     code = _names(language, code)
     if language not in CALLS:
         return actions
@@ -98,59 +86,10 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     _other_syntax(language, code, actions)
     for quote in SHELL_QUOTES.get(language, ()):
         found = [m for m in re.finditer(quote, code, re.MULTILINE) if m.lastindex][:MAX_CALLS]
-        actions += [Action("shell", _unquote(m.group(m.lastindex or 0))) for m in found]
-    _whole(language, code, actions)
-    _in_loops(language, code, actions)
+        actions += [Action("shell", unquote(m.group(m.lastindex or 0))) for m in found]
+    whole(language, code, actions)
+    in_loops(language, code, actions)
     return actions
-
-
-_WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
-_REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
-
-
-def _in_loops(language: str, code: str, actions: list[Action]) -> None:
-    """Files that a loop over a directory removes: the directory is what is known of them."""
-    if language in {"ruby", "perl", "php"}:
-        _finds_and_removes(language, code, actions)
-    if language != "python" or not _REMOVES_EACH.search(code):
-        return
-    if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
-        return
-    for walker in list(_WALKERS.finditer(code))[:10]:
-        literals = Literals(code, language)
-        values, _ = literals.arguments(walker.end() - 1)
-        given = squeeze(values[0]) if values else ""
-        base, pattern = given, ""
-        if walker.group().startswith((".rglob", ".glob", ".iterdir")):
-            owner = re.search(r"(?:Path\(([^()]*)\)|\b(\w+))\Z", code[max(0, walker.start() - 200) : walker.start()])
-            if owner and owner.group(2) not in {"glob", "os"}:
-                known = Literals(code, language)
-                text = owner.group(1) if owner.group(1) is not None else None
-                held = known.constant(owner.group(2), 0) if text is None else Literals(text, language).expression(0)
-                base, pattern = squeeze(held or "") or ".", given
-            else:
-                base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
-        if known_part(base):
-            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
-
-
-_FINDERS = {
-    "ruby": (re.compile(r"\bDir(?:\.(?:glob|each_child|children|entries|foreach)\(|\[)\s*(['\"])(.*?)\1|Find\.find\(\s*(['\"])(.*?)\3"), re.compile(r"(?:File\.(?:delete|unlink)|FileUtils\.rm\w*|\.unlink|\.delete|\.rmtree)\b")),
-    "perl": (re.compile(r"\bfind(?:depth)?\s*\(.{0,400}?,\s*(['\"])([^'\"]*)\1|\b(?:glob|opendir)\s*\(?[^'\"]{0,20}(['\"])([^'\"]*)\3", re.DOTALL), re.compile(r"\b(?:unlink|rmdir|rmtree|remove_tree)\b")),
-    "php": (re.compile(r"(?:RecursiveDirectoryIterator|DirectoryIterator|glob|scandir|opendir)\s*\(\s*(['\"])(.*?)\1()()"), re.compile(r"\b(?:unlink|rmdir)\b")),
-}  # fmt: skip
-"""By language: what lists files, with the directory, and what removes them."""
-
-
-def _finds_and_removes(language: str, code: str, actions: list[Action]) -> None:
-    """A program that lists a directory and removes what it finds there."""
-    lists, removes = _FINDERS[language]
-    if not removes.search(code):
-        return
-    for match in list(lists.finditer(code))[:10]:
-        base = re.split(r"[*?\[]", match.group(2) or match.group(4) or "")[0].rstrip("/")
-        if base:
-            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base}/{unknown('find')}")))
 
 
 _OTHER_DATABASE = re.compile(
@@ -376,15 +315,8 @@ def _dynamic(language: str, code: str, actions: list[Action]) -> None:
             if len(values) > 1 and code.startswith("(", literals.i):
                 inner = code[literals.i : literals.i + 2000]
                 actions += scan(language, f"os.{squeeze(values[1])}{inner}", nested=True)
-        for match in list(re.finditer(r"(?<![\w.])(\w+)\s*=\s*getattr\(", code))[:5]:
-            literals = Literals(code, language)
-            values, _ = literals.arguments(match.end() - 1)
-            for call in list(re.finditer(rf"(?<![\w.]){match.group(1)}(?=\()", code))[:5] if len(values) > 1 else ():
-                actions += scan(language, f"os.{squeeze(values[1])}{code[call.end() : call.end() + 2000]}", nested=True)
     if language == "python":
-        for match in list(_LOOKED_UP.finditer(code))[:10]:
-            name = squeeze(Literals(match.group(1), language).expression(0))
-            actions += scan(language, f"os.{name}{code[match.end() : match.end() + 2000]}", nested=True)
+        _looked_up(language, code, actions)
     if language == "php":
         for match in list(re.finditer(r"\$(\w+)\s*(?=\()", code))[:20]:
             name = squeeze(Literals(code, language).constant(match.group(1), 0) or "")
@@ -396,6 +328,19 @@ def _dynamic(language: str, code: str, actions: list[Action]) -> None:
             actions += scan(language, f"child_process.{name}({code[match.end() : match.end() + 2000]}", nested=True)
 
 
+def _looked_up(language: str, code: str, actions: list[Action]) -> None:
+    """``f = getattr(os, name)`` with a later ``f(..)``, ``os.__dict__[name](..)``."""
+    calls: list[tuple[str, int]] = []
+    for match in list(re.finditer(r"(?<![\w.])(\w+)\s*=\s*getattr\(", code))[:5]:
+        values, _ = Literals(code, language).arguments(match.end() - 1)
+        found = list(re.finditer(rf"(?<![\w.]){match.group(1)}(?=\()", code))[:5] if len(values) > 1 else []
+        calls += [(squeeze(values[1]), call.end()) for call in found]
+    for match in list(_LOOKED_UP.finditer(code))[:10]:
+        calls.append((squeeze(Literals(match.group(1), language).expression(0)), match.end()))
+    for name, at in calls:
+        actions += scan(language, f"os.{name}{code[at : at + 2000]}", nested=True)
+
+
 def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
     """Calls that are not written with parentheses behind the name."""
     if language == "lisp":
@@ -404,73 +349,3 @@ def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
     if language == "tcl":
         removed = re.findall(r"\bfile\s+delete\s+([^\n;\]]+)", code)[:20]
         actions += [Action("shell", "rm -r " + words.replace("-force", "")) for words in removed]
-
-
-_CONNECTS = re.compile(
-    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial"
-)
-_SHELL_AT_SOCKET = re.compile(
-    r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
-    r"(?:spawn|exec\w*|popen|system|Command)\s*\(\s*[\"'](?:ba|z|da|k)?sh\b|fdopen\s*\(\s*\$\w+\s*,\s*[rw]\b"
-)
-_RUNS_WHAT_COMES = {
-    "perl": re.compile(r"\b(?:system|exec)\b|`\s*\$|qx"),
-    "ruby": re.compile(r"popen|\bexec\b|\bsystem\b|spawn|`#\{"),
-    "php": re.compile(r"\b(?:shell_exec|exec|system|passthru|popen|proc_open|pcntl_exec)\s*\(|`\s*\$"),
-    "lua": re.compile(r"io\.popen|os\.execute"),
-    "python": re.compile(
-        r"recv\b[^\n]*\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\b|\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\([^\n]{0,80}?\brecv\b"
-        r"|(?=[\s\S]*\.recv\()(?=[\s\S]*\.connect\()[\s\S]*shell\s*=\s*(?:True|1)"
-    ),
-    "javascript": re.compile(r"\.pipe\(\s*\w+\.stdin|\.on\([\"']data[\"'][^\n]{0,120}exec"),
-    "tcl": re.compile(r"\bexec\b"),
-}
-"""What runs the lines that come over a connection, by language."""
-
-
-def _whole(language: str, code: str, actions: list[Action]) -> None:
-    """What shows only in the program as a whole: reverse shells, fork bombs."""
-    if language == "perl" and re.search(r"open\b[^;]{0,80}[\"']\s*\|-?\s*(?:[\"'],\s*[\"'])?(?:/bin/)?(?:ba|da|z)?sh\b", code):
-        for text in re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]:
-            actions.append(Action("shell", _unquote(text)))
-    if language in {"python", "javascript", "ruby", "php"}:
-        for imported, deletes in CLIENTS:
-            match = deletes.search(code) if imported.search(code) else None
-            if match:
-                actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
-    runs = _RUNS_WHAT_COMES.get(language)
-    if _CONNECTS.search(code) and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
-        actions.append(Action("argv", argv=("@reverse-shell", language)))
-    if re.search(
-        r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
-        code,
-    ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
-        actions.append(Action("argv", argv=("@fork-bomb", language)))
-
-
-def _awk(code: str) -> list[Action]:
-    """What an awk program runs and writes."""
-    actions: list[Action] = []
-    text = r'"((?:[^"\\]|\\.)*)"'
-    joined = re.sub(r'"[ \t]+"', "", code)
-    for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
-        put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
-        joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
-    joined = re.sub(r'"[ \t]*"', "", joined)
-    for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
-        joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
-    found: list[re.Match[str]] = []
-    found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
-    found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)
-    found += re.finditer(text + r"\s*\|&?\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b", joined)
-    found += re.finditer(text + r"\s*\|&?\s*getline", joined)
-    actions += [Action("shell", _unquote(match.group(1))) for match in found[:MAX_CALLS]]
-    written = list(re.finditer(r"\bprint[^;{}\n]*?(>>?)\s*" + text, joined))[:MAX_CALLS]
-    actions += [Action("argv", argv=(match.group(1), _unquote(match.group(2)))) for match in written]
-    if "/inet/tcp" in code:
-        actions.append(Action("argv", argv=("@reverse-shell", "awk")))
-    return actions
-
-
-def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m.group(1), m.group(1)), text)

@@ -198,7 +198,8 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
 
 
 _PRINTS = re.compile(
-    r"\s*(?:print|puts|echo|say|console\.log|process\.stdout\.write|sys\.stdout\.write|io\.write|cat)\b\s*(.+?);?\s*", re.DOTALL
+    r"\s*(?:print|puts|echo|say|console\.log|process\.stdout\.write|sys\.stdout\.write|io\.write|cat)\b\s*(.+?);?\s*",
+    re.DOTALL,
 )
 _DECODES = re.compile(
     r"b64decode|decode_base64|base64_decode|Base64\.\w*decode|decode64|\batob\b|['\"]base64['\"]|fromhex|unhexlify|decompress|inflate|rot_?13"
@@ -219,7 +220,12 @@ def _printed(lang: str, code: str) -> str | None:
     return unknown("decoded") if _DECODES.search(code) else None
 
 
-_CONSOLES = {"manage.py": "shell shell_plus", "artisan": "tinker", "rails": "runner r", "console": "dbal:run-sql doctrine:query:sql"}
+_CONSOLES = {
+    "manage.py": "shell shell_plus",
+    "artisan": "tinker",
+    "rails": "runner r",
+    "console": "dbal:run-sql doctrine:query:sql",
+}
 
 
 def _console(t: Tracer, inv: Invocation, lang: str, words: list[str]) -> None:
@@ -289,9 +295,8 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     values = [word[2:] or inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word.startswith("-v")]
     given = "".join(f'{name}="{value}";' for name, equals, value in (v.partition("=") for v in values) if equals)
     for program in programs:
-        program = given + program
-        t.run_code("awk", program, inv, [])
-        _awk_lines(t, inv, program)
+        t.run_code("awk", given + program, inv, [])
+        _awk_lines(t, inv, given + program)
     return None
 
 

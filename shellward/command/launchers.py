@@ -175,7 +175,8 @@ def _recipes(t: Tracer, inv: Invocation, text: str, wanted: list[str]) -> None:
             found[name] = (head.group(2).replace("&&", " ").split(), [])
         elif line[:1] in {" ", "\t"} and name:
             found[name][1].append(line.strip().lstrip("@-"))
-    todo, done = list(wanted or list(found)[:1]), set()
+    todo = list(wanted or list(found)[:1])
+    done: set[str] = set()
     while todo and len(done) < 40:
         one = todo.pop(0)
         if one in found and one not in done:
@@ -213,7 +214,8 @@ LAUNCHERS: dict[str, Handler] = {
     "flatpak": _flatpak, "just": _just, "repo": _behind("-c", join=True), "mr": _behind("run"),
     "gita": _behind("shell", join=True), "meta": _behind("exec", join=True), "mani": _behind("exec", join=True),
     "bolt": _behind("run"), "fab": _behind("--"), "dokku": _runner("run"), "railway": _runner("run"),
-    "scalingo": _runner("run"), "heroku": _runner("run run:detached local:run"), "eb": _options("ssh", "--command", "-c"),
+    "scalingo": _runner("run"), "heroku": _runner("run run:detached local:run"),
+    "eb": _options("ssh", "--command", "-c"),
     "cf": _options("ssh|run-task|rt", "-c", "--command"),
     "az": _options("run-command|exec|command|ssh", "--scripts", "--exec-command", "--command"),
     "aws": _options("send-command|execute-command|start-session", "--parameters", "--command"),

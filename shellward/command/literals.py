@@ -76,7 +76,9 @@ class Literals(PureCalls):
             at, end = self.i, self.end
             self.i, self.end = match.end(), min(len(self.code), match.end() + MAX_ASSIGNED)
             value = self.expression(depth + 1)
-            for more in list(re.compile(rf"(?<![\w$@]){re.escape(name)}\s*[+.]=\s*").finditer(self.code, match.end()))[:10]:
+            for more in list(re.compile(rf"(?<![\w$@]){re.escape(name)}\s*[+.]=\s*").finditer(self.code, match.end()))[
+                :10
+            ]:
                 self.i, self.end = more.end(), min(len(self.code), more.end() + MAX_ASSIGNED)
                 value = self.add(value, self.expression(depth + 1))
             self.constants[name] = value

@@ -100,7 +100,7 @@ SPECS: dict[str, str] = {
     "kubectl config": "+1",
     "kubectl rollout": "+1",
     "kubectl auth": "+1",
-    "kubectl create": "+1",
+    "kubectl create": "f,filename: k,kustomize: dry-run? o,output: R,recursive save-config edit +1",
     "kubectl set": "+1",
     "helm": "n,namespace: kube-context: kubeconfig: debug registry-config: repository-cache: repository-config: kube-apiserver: kube-token: burst-limit: qps: +1",
     "git": "C: c: git-dir: work-tree: namespace: exec-path? p,paginate P,no-pager bare no-replace-objects literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs no-optional-locks html-path man-path info-path super-prefix: config-env: attr-source: h,help v,version list-cmds: +1",

@@ -252,7 +252,11 @@ def _expr(argv: list[str], _stdin: str | None, _state: State) -> str:
 def _client(argv: list[str], stdin: str | None, _state: State) -> str:
     """A database client that makes statements: the texts in its query are printed."""
     query = next((word for word in reversed(argv[1:]) if "select" in word.lower()), stdin or "")
-    made = " ".join(re.findall(r"'([^']*)'", query)) if re.search(r"(?i)'\s*(?:drop|truncate|delete|alter)\b", query) else ""
+    made = (
+        " ".join(re.findall(r"'([^']*)'", query))
+        if re.search(r"(?i)'\s*(?:drop|truncate|delete|alter)\b", query)
+        else ""
+    )
     return made + unknown("out", argv[0].rpartition("/")[2])
 
 

@@ -134,7 +134,7 @@ class PureCalls:
         self.decoded.append(text)
         return text
 
-    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: PLR0911
+    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: C901, PLR0911
         """Apply a method of strings and lists."""
         text = squeeze(value)
         given = [squeeze(v) for v in values]

@@ -1,4 +1,4 @@
-"""Scripts that a project's file names: package.json, composer.json, deno.json, when they were written in the same command."""
+"""Scripts that a project's file names (package.json and its like), when it was written in the same command."""
 
 from __future__ import annotations
 

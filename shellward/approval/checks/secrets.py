@@ -103,7 +103,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bad))
 
 
-def uploaded(call: Call) -> list[str]:
+def uploaded(call: Call) -> list[str]:  # noqa: PLR0911
     """List the local files that a network program sends."""
     args, name = call.args, call.name
     if name in {"curl", "curlie"}:
@@ -124,8 +124,8 @@ def uploaded(call: Call) -> list[str]:
     if name in {"http", "https", "xh", "xhs"}:
         return [word.partition("@")[2] for word in call.argv[1:] if re.match(r"\w*@[/~.\w]", word)]
     if name == "socat":
-        found = [re.match(r"(?i)(?:file|open|gopen|rdonly|create):([^,]+)", word) for word in call.argv[1:]]
-        return [match.group(1) for match in found if match]
+        named = (re.match(r"(?i)(?:file|open|gopen|rdonly|create):([^,]+)", word) for word in call.argv[1:])
+        return [match.group(1) for match in named if match]
     if name in {"scp", "rsync", "sftp"}:
         rest = args.operands
         return (

@@ -29,7 +29,7 @@ _LOGS = re.compile(
 )
 
 
-def write_system(call: Call) -> tuple[str, ...]:
+def write_system(call: Call) -> tuple[str, ...]:  # noqa: PLR0911
     """A write to the system's own files."""
     path = _path(call)
     if labels(path) and not known_part(path).startswith("/"):
