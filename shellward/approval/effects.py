@@ -31,6 +31,8 @@ def _destination(call: Call) -> Iterator[list[str]]:
         return
     if target and not re.match(r"[\w.@-]+::?\S", target):
         source = rest[0] if rest else ""
+        if source == "/dev/null" and call.name not in {"mv", "gmv", "rsync"}:
+            yield ["@empty", target]
         yield [
             ">",
             target.rstrip("/") + "/" + source.rstrip("/").rpartition("/")[2] if target.endswith("/") else target,
@@ -43,17 +45,28 @@ def _all(call: Call) -> Iterator[list[str]]:
         yield [sign, operand]
 
 
+_IMAGE = re.compile(
+    r"(?i)swap|\.(?:img|iso|raw|bin|qcow2?|vmdk|dat|test|tmp)$|test|dummy|sample|disk|zero|bench|/mnt/|/media/"
+)
+"""Names of files that people fill with zeros when they make them."""
+
+
 def _dd(call: Call) -> Iterator[list[str]]:
-    for word in call.argv[1:]:
-        if word.startswith("of="):
-            yield [">", word[3:]]
+    words = dict(word.partition("=")[::2] for word in call.argv[1:])
+    target = words.get("of", "")
+    if not target:
+        return
+    yield [">", target]
+    noise = {"/dev/urandom", "/dev/random", "/dev/null"} | (set() if _IMAGE.search(target) else {"/dev/zero"})
+    if words.get("if") in noise and target[0] in "/~" and "skip" not in words:
+        yield ["@empty", target]
 
 
 def _sed(call: Call) -> Iterator[list[str]]:
     if call.args.has("--in-place"):
         rest = call.args.operands
         for path in rest if call.args.has("--expression", "--file") else rest[1:]:
-            yield [">", path]
+            yield ["@empty" if path.startswith(("/var/log/", "/var/run/utmp")) else ">", path]
 
 
 def _perl(call: Call) -> Iterator[list[str]]:
@@ -112,6 +125,15 @@ def _tar(call: Call) -> Iterator[list[str]]:
 def _unzip(call: Call) -> Iterator[list[str]]:
     if call.args.has("-d") and not call.args.has("-l", "-t", "-p"):
         yield [">", (call.args.value("-d") or "").rstrip("/") + "/*"]
+
+
+def _archive(call: Call) -> Iterator[list[str]]:
+    """``7z d``, ``zip -d``: what is taken out of an archive is gone."""
+    rest = call.args.operands
+    if call.name.startswith("7z") and rest[:1] == ["d"] and len(rest) > 1:
+        yield ["@empty" if rest[1][:1] in {"/", "~"} else ">", rest[1]]
+    elif call.name == "zip" and rest and any(word in {"-d", "--delete", "-m", "--move"} for word in call.argv[1:]):
+        yield [">", rest[0]]
 
 
 def _after(option: str) -> Callable[[Call], Iterator[list[str]]]:
@@ -188,7 +210,7 @@ EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl, "curlie": _curl, "wget": _wget, "wget2": _wget,
     **dict.fromkeys(["http", "https", "xh", "xhs"], _httpie),
     **dict.fromkeys(["tar", "gtar", "bsdtar"], _tar), "unzip": _unzip, "openssl": _after("-out"), "sort": _after("-o"),
-    "gpg": _after("-o"), "patch": _after("-o"),
+    **dict.fromkeys(["7z", "7za", "7zz", "7zr", "zip"], _archive), "gpg": _after("-o"), "patch": _after("-o"),
     **dict.fromkeys(["psql", "pgcli", "usql", "vsql", "edb-psql", "cockroach"], _sql("-c", "--command", "-e", "--execute")),
     **dict.fromkeys(["mysql", "mariadb", "mycli", "tidb-client"], _sql("-e", "--execute", "--init-command")),
     **dict.fromkeys(["sqlite3", "sqlite", "litecli", "duckdb", "turso", "libsql"], _sqlite),

@@ -85,7 +85,19 @@ def rules_for(name: str) -> tuple[Rule, ...]:
         match = _PREFIXED.match(name)
         base = match.group(1) if match else name.removesuffix(".exe")
         found = _INDEX.get(base)
+    if found is None and _is_cmdlet(name):
+        found = _INDEX.get("Remove-*")
     return found or ()
+
+
+_CMDLET = re.compile(
+    r"(?:Remove|Stop|Restart|Disable|Clear|Uninstall|Reset|Revoke|Unregister|Suspend|Dismount|Format)-(?!(?:Variable|Job|Alias|TypeData|Host|Transcript|Event|EventLog|PSSession|Module|PSBreakpoint)$)[A-Z]\w+$"
+)
+
+
+def _is_cmdlet(name: str) -> bool:
+    """Tell whether a name is a cmdlet of PowerShell that takes something away."""
+    return name[:1].isupper() and "-" in name and _CMDLET.match(name) is not None
 
 
 _AGAIN = 16_384
@@ -205,7 +217,7 @@ def judge(traced: Trace) -> tuple[Finding, ...]:
     work.grant(JUDGING)
     for inv in traced.invocations:
         name = inv.name
-        if name not in _INDEX and name not in EFFECTS and "." not in name:
+        if name not in _INDEX and name not in EFFECTS and "." not in name and not _is_cmdlet(name):
             continue
         if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
             continue

@@ -94,7 +94,9 @@ _BUILD_NAMES = (
     "node_modules build dist out target .venv venv env .env.d __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .next .nuxt .turbo .cache "
     ".parcel-cache .svelte-kit .gradle .eggs htmlcov coverage .coverage .nyc_output cmake-build-debug cmake-build-release bin obj bazel-out _build site "
     ".terraform.d tmp temp .tmp logs log .output storybook-static .angular .dart_tool .sass-cache .ipynb_checkpoints .hypothesis .vite .docusaurus "
-    "public/build DerivedData Pods bower_components .serverless .aws-sam cdk.out .import .bundle elm-stuff dist-newstyle .stack-work zig-out zig-cache wheels pip-wheel-metadata"
+    "public/build DerivedData Pods bower_components .serverless .aws-sam cdk.out .import .bundle elm-stuff dist-newstyle .stack-work zig-out zig-cache wheels pip-wheel-metadata "
+    "package-lock.json yarn.lock pnpm-lock.yaml bun.lockb bun.lock npm-shrinkwrap.json poetry.lock uv.lock Pipfile.lock pdm.lock Gemfile.lock "
+    "composer.lock Cargo.lock go.sum mix.lock Podfile.lock flake.lock .terraform.lock.hcl .eslintcache .stylelintcache .coverage.xml"
 )
 _BUILD = frozenset(_BUILD_NAMES.split())
 _BUILD_GLOB = re.compile(
@@ -203,6 +205,7 @@ def _is_build(path: str) -> bool:
         last in _BUILD
         or bool(_BUILD_GLOB.fullmatch(parts[-1]))
         or any(part in {"node_modules", "__pycache__", ".venv", "dist", "build", "target"} for part in parts)
+        or (parts[0] in {"tmp", "temp", ".tmp", ".cache", "coverage"} and ".." not in parts)
     )
 
 

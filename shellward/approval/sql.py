@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 
 _NOISE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*(?=\n|$)|'(?:[^']|'')*'|\$\$.*?\$\$", re.DOTALL)
+_CLIENT_LINE = re.compile(r"^[ \t]*(?:\.[a-z]+\b|\\[a-zA-Z]+\b(?!.*\\g))[^\n]*\n", re.MULTILINE)
+"""Lines that a client keeps for itself: ``.backup x``, ``\\timing on``."""
 _DROP = re.compile(
     r"\s*DROP\s+(?:(?:TEMPORARY|FOREIGN|MATERIALIZED|UNIQUE|PUBLIC|GLOBAL)\s+)?(?:TABLE|DATABASE|SCHEMA|KEYSPACE|VIEW|INDEX|COLUMN|USER|ROLE|OWNED|TABLESPACE|SEQUENCE|TYPE|FUNCTION|PROCEDURE|TRIGGER|"
     r"EXTENSION|SERVER|PUBLICATION|SUBSCRIPTION|POLICY|WAREHOUSE|STAGE|PIPE|STREAM|TASK|EVENT|LOGIN|CONSTRAINT|DATASET|COLLECTION|MEASUREMENT|BUCKET|SERIES|SHARD|SNAPSHOT|CATALOG|CLUSTER|DICTIONARY|ACCOUNT|SHARE|AGGREGATE|DOMAIN|RETENTION)\b",
@@ -71,6 +73,7 @@ def judge(text: str) -> tuple[str, ...]:
     """
     if len(text) > 200_000:
         text = text[:200_000]
+    text = _CLIENT_LINE.sub("", text)
     bare = _NOISE.sub(lambda m: "''" if m.group().startswith("'") else " ", text)
     found: list[str] = []
     for statement in bare.split(";")[:2000]:

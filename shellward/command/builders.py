@@ -29,6 +29,9 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
         )
     sub = argv[i] if i < len(argv) else ""
     rest = argv[i + 1 :]
+    kept = t.state.files.get(f".gitalias#{sub}") if sub and t.state.files else None
+    if kept:
+        aliases.setdefault(sub, kept)
     if sub in aliases:
         text = aliases[sub]
         t.run_text(
@@ -76,6 +79,8 @@ def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[
     """Settings of git that hold commands."""
     if key.startswith("alias."):
         aliases[key[6:]] = value
+        if inv.argv[1:2] != ["-c"]:
+            t.write(f".gitalias#{key[6:]}", value)
         if value.startswith("!") and inv.argv[1:2] != ["-c"]:
             t.run_text(value[1:], inv.span, via=(*inv.via, "git"))
     elif (
@@ -125,6 +130,7 @@ def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None = None) -> None:
     """Run the recipes of a makefile's text: the wanted targets, or all when none is named."""
     target = ""
+    known = dict(re.findall(r"(?m)^([A-Za-z_]\w*)[ \t]*[:?]?=[ \t]*([^\n#]*)", makefile)[:50])
     for line in makefile.splitlines()[:400]:
         rule = re.match(r"([^\s:=#][^:=#]*):(?!=)([^;]*);?(.*)", line)
         recipe = line.lstrip("\t@-+ ") if line.startswith("\t") else ""
@@ -133,7 +139,18 @@ def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None
         for shell in re.findall(r"\$\(shell ([^)]*)\)", line):
             t.run_text(shell, inv.span, via=(*inv.via, "make"))
         if recipe and (wanted is None or target in wanted):
-            t.run_text(recipe.replace("$$", "$"), inv.span, via=(*inv.via, "make"), quiet=True)
+            t.run_text(_variables(recipe, known).replace("$$", "$"), inv.span, via=(*inv.via, "make"), quiet=True)
+
+
+def _variables(recipe: str, known: dict[str, str]) -> str:
+    """Put make's variables in their places; what is not known stays a variable of that name."""
+    for _ in range(2):
+        recipe = re.sub(
+            r"(?<!\$)\$[({](\w+)[)}]",
+            lambda m: known.get(m.group(1), {"RM": "rm -f", "MAKE": "make"}.get(m.group(1), f"$${{{m.group(1)}}}")),
+            recipe,
+        )
+    return recipe
 
 
 BUILDERS: dict[str, Handler] = {

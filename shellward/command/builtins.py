@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import has, operands
+from shellward.command.operands import has, operands, short_values
 from shellward.command.outputs import FILTERS
 from shellward.command.values import decimal, unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -99,7 +99,10 @@ def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     rest = operands(inv.argv, "dinNpu" if inv.name in {"mapfile", "readarray"} else "dinNptu")
     names = rest or ["REPLY"]
     if inv.name in {"mapfile", "readarray"}:
-        t.state.assign(rest[0] if rest else "MAPFILE", (text or unknown("in")).splitlines()[:256])
+        mark = dict(short_values(inv.argv, "d")).get("d")
+        whole = text or unknown("in")
+        pieces = whole.splitlines() if mark is None else whole.split(mark[:1] or "\0")
+        t.state.assign(rest[0] if rest else "MAPFILE", [piece.rstrip("\n") for piece in pieces if piece][:256])
         return ""
     if text is None:
         for name in names:

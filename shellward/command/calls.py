@@ -46,7 +46,7 @@ CALLS: dict[str, dict[str, str]] = {
         "chmod": ".chmodSync chmod",
         "kill": "process.kill",
         "sql": ".query .$executeRaw .$executeRawUnsafe",
-        "send": "axios.post axios.put axios.delete",
+        "send": "axios.post axios.put axios.delete fetch",
     },
     "ruby": {
         "process": ".system exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
@@ -86,7 +86,7 @@ CALLS: dict[str, dict[str, str]] = {
         "mv": "rename",
         "cp": "copy",
         "chmod": "chmod",
-        "sql": ".query exec_sql mysqli_query pg_query",
+        "sql": "DB::statement DB::unprepared DB::delete .query exec_sql mysqli_query pg_query",
     },
     "lua": {
         "process": "os.execute io.popen vim.fn.system uv.spawn",
@@ -121,6 +121,14 @@ CALLS: dict[str, dict[str, str]] = {
         "rm-list": "delete-file",
     },
     "osascript": {},
+    "prolog": {"rm-list": "delete_file", "rm-r": "delete_directory_and_contents delete_directory_contents"},
+    "haskell": {},
+    "ocaml": {"rm-list": "Sys.remove Unix.unlink"},
+    "m4": {},
+    "dc": {},
+    "gnuplot": {},
+    "tex": {},
+    "go": {"rm-r": "os.RemoveAll", "rm-list": "os.Remove", "spawn": "exec.Command", "put": "os.WriteFile"},
 }
 
 FETCHES = re.compile(
@@ -130,14 +138,71 @@ FETCHES = re.compile(
 """Programs that fetch something: what they evaluate may be what they fetched."""
 
 SHELL_QUOTES: dict[str, tuple[str, ...]] = {
-    "ruby": (r"(?<!\\)`([^`]*)`", r"%x[\(\[\{<|]([^)\]}>|]*)"),
-    "perl": (r"(?<!\\)`([^`]*)`", r"\bqx\s*[\(\[\{/|]([^)\]}/|]*)"),
+    "ruby": (r"(?<![\\\"'])`([^`]*)`(?![\"'])", r"%x[\(\[\{<|]([^)\]}>|]*)"),
+    "perl": (r"(?<!\\)`([^`]*)`", r"\bqx\s*\{([^{}]*)\}", r"\bqx\s*\(([^()]*)\)", r"\bqx\s*([/|!#'\"])(.*?)\1"),
     "php": (r"(?<!\\)`([^`]*)`",),
     "javascript": (r"\$`([^`]*)`",),
     "julia": (r"run\(\s*`([^`]*)`",),
-    "tcl": (r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)", r"\bfile\s+(delete\s[^\n;\]]+)"),
-    "java": (r"""["']([^"']*)["']\s*\.execute\(""",),
+    "tcl": (
+        r"\bsend\s+(?:--\s+)?\"((?:[^\"\\]|\\.)*?)(?:\\[rn])*\"",
+        r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)",
+        r"\bfile\s+(delete\s[^\n;\]]+)",
+    ),
+    "java": (r"""["']([^"']*)["']\s*\.execute\(""", r"\"((?:[^\"\\]|\\.)*)\"\s*\.?(?:!!?|lines\w*!?)(?=[^\w=]|$)"),
+    "prolog": (r"\b(?:shell|system|process_create)\(\s*[\"']((?:[^\"'\\]|\\.)*)[\"']",),
+    "haskell": (r"\b(?:system|callCommand|spawnCommand|shell)\s*\$?\s*\"((?:[^\"\\]|\\.)*)\"",),
+    "ocaml": (
+        r"\bSys\.command\s*\"((?:[^\"\\]|\\.)*)\"",
+        r"\bUnix\.(?:system|open_process\w*)\s*\"((?:[^\"\\]|\\.)*)\"",
+    ),
+    "m4": (r"\b(?:syscmd|esyscmd|sysval)\(\s*`?\"?((?:[^'\")\\]|\\.)*)",),
+    "dc": (r"^\s*!([^\n<>=].*)$",),
+    "gnuplot": (r"\bsystem\s*\(?\s*[\"']((?:[^\"'\\]|\\.)*)[\"']", r"(?:^|;)\s*!(.+)$"),
+    "tex": (r"\\(?:immediate\s*\\)?write18\s*\{([^{}]*)\}",),
+    "go": (r"exec\.Command\(\s*\"(?:ba|z)?sh\"\s*,\s*\"-c\"\s*,\s*[\"`]((?:[^\"`\\]|\\.)*)[\"`]",),
     "osascript": (r'do shell script\s+"((?:[^"\\]|\\.)*)"',),
-    "lisp": (r'\((?:shell-command|system|shell-command-to-string|async-shell-command)\s+"((?:[^"\\]|\\.)*)"',),
+    "lisp": (
+        r'\((?:\S+/)?(?:shell-command|system|shell|sh|bash|shell-command-to-string|async-shell-command|run-shell-command|run-program|process:?|uiop:run-program)\s+"((?:[^"\\]|\\.)*)"',
+    ),
 }
 """Quotes in which a language holds shell text."""
+
+CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(imported), re.compile(deletes))
+    for imported, deletes in (
+        (
+            r"\bboto3\b|\bbotocore\b|google\.cloud|googleapiclient|\bazure\.|import kubernetes|from kubernetes|\bhvac\b|digitalocean|import openstack|aws-sdk|@google-cloud|@azure/|Aws::",
+            r"\.(?:delete|terminate|begin_delete|purge|stop|deregister|revoke|destroy|schedule_key_deletion|reboot|empty)\w*!?\(|\bnew\s+(?:Delete|Terminate|Stop|Purge)\w+Command",
+        ),
+        (r"\bredis\b|\bioredis\b|\bvalkey\b|memcache|\bRedis\.new", r"(?i)\.flush_?(?:all|db)\b"),
+        (
+            r"\bpymongo\b|MongoClient|\bmotor\b|\bmongoose\b|['\"]mongodb['\"]|Mongo::Client",
+            r"\.(?:drop|drop_database|drop_collection|dropDatabase|dropCollection|delete_many|deleteMany|remove)\(",
+        ),
+        (
+            r"\belasticsearch\b|\bopensearch\w*|meilisearch|typesense|qdrant|pinecone|weaviate|chromadb",
+            r"\.(?:delete\w*|reset)\(",
+        ),
+        (r"\bimport docker\b|docker\.from_env|DockerClient|dockerode", r"\.(?:remove|prune\w*|kill|stop)\("),
+        (
+            r"from github import|import github|PyGithub|import gitlab|octokit|Octokit|\bstripe\b|\btwilio\b|cloudflare|\bheroku3\b",
+            r"\.(?:delete\w*|remove\w*|destroy|refund\w*)\(",
+        ),
+        (r"\.objects\.", r"\.objects\.(?:all\(\)\.)?(?:delete|_raw_delete)\("),
+        (r"\bdb\.drop_all\(|metadata\.drop_all\(", r"\.drop_all\((?![\s\S]*sqlite)"),
+        (
+            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|drop_table",
+            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|\.drop_table\b",
+        ),
+        (
+            r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table",
+            r"::truncate\(|Schema::drop\w*\(|::query\(\)->delete\(|->truncate\(|DB::table\([^)]*\)->delete\(",
+        ),
+        (r"\bpsutil\b", r"\.(?:kill|terminate)\("),
+        (
+            r"\bkazoo\b|import etcd3?|import consul|confluent_kafka|kafka\.admin|\bpika\b",
+            r"\.(?:delete\w*|purge\w*|queue_purge|queue_delete)\(",
+        ),
+    )
+)
+"""Libraries that reach a data store or a cloud, and the methods of theirs that delete."""

@@ -7,32 +7,20 @@ set of rules judges both. Which call is what is data (calls.py); what its argume
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
+from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
-from shellward.command.values import decimal, known_part, labels, unknown
-
-MAX_CALLS = 300
-"""Calls looked at in one program; more than that is said to be too much to judge."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing a program does: ``shell`` text, an ``argv``, or something that has no command (``@..`` argv)."""
-
-    kind: str
-    text: str = ""
-    argv: tuple[str, ...] = ()
-
+from shellward.command.shapes import awk, in_loops, unquote, whole
+from shellward.command.values import decimal, known_part, labels
 
 _CALL = re.compile(r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\()")
 _BARE_CALL = re.compile(
     r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\(|\s+[\w\"'$%\[:@<-]|\s*[\"'\[])"
 )
-_METHOD = re.compile(r"(?<=[)\]])((?:\.|->))([\w$]+!?)(?=\s*\()")
+_METHOD = re.compile(r"(?<=[)\]])((?:\.|->)(?:[\w$]+(?:\.|->)){0,3})([\w$]+!?)(?=\s*\()")
 _WITH_PARENTHESES = frozenset(("python", "javascript", "php", "lua", "r", "java"))
 
 
@@ -59,19 +47,20 @@ def _kind(receiver: str, name: str, anywhere: dict[str, str], exact: dict[str, s
     return exact.get(receiver + name) or anywhere.get(name)
 
 
-def scan(language: str, code: str) -> list[Action]:
+def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     """List what a program would do to the world.
 
     Args:
         language: ``python``, ``javascript``, ``ruby``, ``perl``, ``php``, ``lua``, ``r``, ``awk``, ``tcl``, ...
         code: the program.
+        nested: a piece of a program whose names were worked out already.
 
     Returns:
         The actions in order of the text.
     """
     actions: list[Action] = []
     if language == "awk":
-        return _awk(code)
+        return awk(code)
     code = _names(language, code)
     if language not in CALLS:
         return actions
@@ -92,40 +81,21 @@ def scan(language: str, code: str) -> list[Action]:
         if literals is None:
             literals = Literals(code, language)
         actions += _call(literals, match, kind, fetches=fetches)
-    _dynamic(language, code, actions)
+    if not nested:
+        _dynamic(language, code, actions)
+    _other_syntax(language, code, actions)
     for quote in SHELL_QUOTES.get(language, ()):
-        actions += [Action("shell", m.group(1)) for m in list(re.finditer(quote, code))[:MAX_CALLS]]
-    _whole(language, code, actions)
-    _in_loops(language, code, actions)
+        found = [m for m in re.finditer(quote, code, re.MULTILINE) if m.lastindex][:MAX_CALLS]
+        actions += [Action("shell", unquote(m.group(m.lastindex or 0))) for m in found]
+    whole(language, code, actions)
+    in_loops(language, code, actions)
     return actions
 
 
-_WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
-_REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
-
-
-def _in_loops(language: str, code: str, actions: list[Action]) -> None:
-    """Files that a loop over a directory removes: the directory is what is known of them."""
-    if language != "python" or not _REMOVES_EACH.search(code):
-        return
-    if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
-        return
-    for walker in list(_WALKERS.finditer(code))[:10]:
-        literals = Literals(code, language)
-        values, _ = literals.arguments(walker.end() - 1)
-        given = squeeze(values[0]) if values else ""
-        base, pattern = given, ""
-        if walker.group().startswith((".rglob", ".glob", ".iterdir")):
-            owner = re.search(r"(?:Path\(([^()]*)\)|\b(\w+))\Z", code[max(0, walker.start() - 200) : walker.start()])
-            if owner and owner.group(2) not in {"glob", "os"}:
-                known = Literals(code, language)
-                text = owner.group(1) if owner.group(1) is not None else None
-                held = known.constant(owner.group(2), 0) if text is None else Literals(text, language).expression(0)
-                base, pattern = squeeze(held or "") or ".", given
-            else:
-                base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
-        if known_part(base):
-            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
+_OTHER_DATABASE = re.compile(
+    r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
+)
+"""Signs that a program reaches a database that is not in memory."""
 
 
 def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: PLR0911
@@ -151,8 +121,15 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
         return _argv((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
     if kind == "spawn":
-        rest = [squeeze(v) for v in values[1]] if len(values) > 1 and isinstance(values[1], list) else []
+        listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
+        rest = (
+            [squeeze(v) for v in listed]
+            if isinstance(values[1:2] and values[1], list) or literals.language == "go"
+            else []
+        )
         return _argv((squeeze(values[0]), *rest)) if values else []
+    if kind == "sql" and ":memory:" in literals.code and not _OTHER_DATABASE.search(literals.code):
+        return []
     if kind == "sql":
         return [Action("argv", argv=("@sql", literals.language, squeeze(values[0])))] if values else []
     if kind == "send":
@@ -178,6 +155,9 @@ def _names(language: str, code: str) -> str:
     if language == "ruby":
         code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
         code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
+    if language == "javascript" and "require(" in code:
+        joined = re.compile(r"require\(\s*((?:['\"][\w:/]*['\"]\s*\+\s*)+['\"][\w:/]*['\"])\s*\)")
+        code = joined.sub(lambda m: "require('" + re.sub(r"['\"\s+]", "", m.group(1)) + "')", code)
     if language == "php":
         code = re.sub(r"\b(?:array_map|array_walk|call_user_func(?:_array)?)\(\s*['\"](\w+)['\"]\s*,", r"\1(", code)
     if language in {"python", "javascript"}:
@@ -238,14 +218,18 @@ def _eval(literals: Literals, values: list[Value], before: int, *, fetches: bool
     return actions
 
 
+_FOR_ACCESS = frozenset(("headers", "auth", "cookies", "cert", "verify", "proxies", "timeout"))
+"""What a request carries to be let in: credentials belong there."""
+
+
 def _send(name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
     """A request to another host, with what it carries."""
     method = name.rpartition(".")[2].upper()
-    everything = squeeze([*values, *named.values()])
+    everything = squeeze([*values, *(value for key, value in named.items() if key not in _FOR_ACCESS)])
     actions: list[Action] = []
     if method == "DELETE" and values:
         actions.append(Action("argv", argv=("@http", "DELETE", squeeze(values[0]))))
-    carried = [label for label in labels(everything) if label.partition(":")[0] in {"file", "var", "out"}]
+    carried = [label for label in labels(everything) if label.partition(":")[0] in {"file", "out"}]
     if carried:
         actions.append(Action("argv", argv=("@send", name, *carried)))
     return actions
@@ -319,6 +303,9 @@ def _receiver(literals: Literals, at: int) -> str:
     return squeeze(Literals(match.group(1), literals.language).expression(0)) if match else ""
 
 
+_LOOKED_UP = re.compile(r"(?:__dict__|vars\(\w+\)|globals\(\)|locals\(\))\s*\[([^\]\n]{1,80})\](?=\()")
+
+
 def _dynamic(language: str, code: str, actions: list[Action]) -> None:
     """``getattr(os, 'sys' + 'tem')('..')`` and its like: the name is worked out, then the call is read."""
     if language == "python" and "getattr" in code:
@@ -327,17 +314,31 @@ def _dynamic(language: str, code: str, actions: list[Action]) -> None:
             values, _ = literals.arguments(match.end() - 1)
             if len(values) > 1 and code.startswith("(", literals.i):
                 inner = code[literals.i : literals.i + 2000]
-                actions += scan(language, f"os.{squeeze(values[1])}{inner}")
+                actions += scan(language, f"os.{squeeze(values[1])}{inner}", nested=True)
+    if language == "python":
+        _looked_up(language, code, actions)
     if language == "php":
         for match in list(re.finditer(r"\$(\w+)\s*(?=\()", code))[:20]:
             name = squeeze(Literals(code, language).constant(match.group(1), 0) or "")
             if name.isidentifier():
-                actions += scan(language, name + code[match.end() : match.end() + 2000])
-    _other_syntax(language, code, actions)
+                actions += scan(language, name + code[match.end() : match.end() + 2000], nested=True)
     if language == "javascript":
         for match in list(re.finditer(r"\[\s*(['\"][\w'\"+\s]+['\"])\s*\]\s*\(", code))[:20]:
             name = squeeze(Literals(match.group(1), language).expression(0))
-            actions += scan(language, f"child_process.{name}({code[match.end() : match.end() + 2000]}")
+            actions += scan(language, f"child_process.{name}({code[match.end() : match.end() + 2000]}", nested=True)
+
+
+def _looked_up(language: str, code: str, actions: list[Action]) -> None:
+    """``f = getattr(os, name)`` with a later ``f(..)``, ``os.__dict__[name](..)``."""
+    calls: list[tuple[str, int]] = []
+    for match in list(re.finditer(r"(?<![\w.])(\w+)\s*=\s*getattr\(", code))[:5]:
+        values, _ = Literals(code, language).arguments(match.end() - 1)
+        found = list(re.finditer(rf"(?<![\w.]){match.group(1)}(?=\()", code))[:5] if len(values) > 1 else []
+        calls += [(squeeze(values[1]), call.end()) for call in found]
+    for match in list(_LOOKED_UP.finditer(code))[:10]:
+        calls.append((squeeze(Literals(match.group(1), language).expression(0)), match.end()))
+    for name, at in calls:
+        actions += scan(language, f"os.{name}{code[at : at + 2000]}", nested=True)
 
 
 def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
@@ -348,44 +349,3 @@ def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
     if language == "tcl":
         removed = re.findall(r"\bfile\s+delete\s+([^\n;\]]+)", code)[:20]
         actions += [Action("shell", "rm -r " + words.replace("-force", "")) for words in removed]
-
-
-def _whole(language: str, code: str, actions: list[Action]) -> None:
-    """What shows only in the program as a whole: reverse shells, fork bombs."""
-    if re.search(
-        r"socket|Socket|net\.connect|net\.Socket|fsockopen|createConnection|/inet/tcp|Deno\.connect", code
-    ) and re.search(
-        r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh",
-        code,
-    ):
-        actions.append(Action("argv", argv=("@reverse-shell", language)))
-    if re.search(
-        r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
-        code,
-    ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
-        actions.append(Action("argv", argv=("@fork-bomb", language)))
-
-
-def _awk(code: str) -> list[Action]:
-    """What an awk program runs and writes."""
-    actions: list[Action] = []
-    text = r'"((?:[^"\\]|\\.)*)"'
-    joined = re.sub(r'"[ \t]+"', "", code)
-    for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
-        joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, value=value: f"system({value})", joined)  # type: ignore[misc]
-        joined = re.sub(rf"\b{name}\s*(?=\|)", lambda _, value=value: value, joined)  # type: ignore[misc]
-    found: list[re.Match[str]] = []
-    found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
-    found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)
-    found += re.finditer(text + r"\s*\|&?\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b", joined)
-    found += re.finditer(text + r"\s*\|&?\s*getline", joined)
-    actions += [Action("shell", _unquote(match.group(1))) for match in found[:MAX_CALLS]]
-    written = list(re.finditer(r"\bprint[^;{}\n]*?(>>?)\s*" + text, joined))[:MAX_CALLS]
-    actions += [Action("argv", argv=(match.group(1), _unquote(match.group(2)))) for match in written]
-    if "/inet/tcp" in code:
-        actions.append(Action("argv", argv=("@reverse-shell", "awk")))
-    return actions
-
-
-def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m.group(1), m.group(1)), text)

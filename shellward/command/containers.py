@@ -146,12 +146,14 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 def _kubectl(t: Tracer, inv: Invocation, want: bool) -> str | None:
     argv = inv.argv
-    words = {"exec", "run", "debug", "rsh", "attach"}
+    words = {"exec", "run", "debug", "rsh", "attach", *(["ssh"] if inv.name == "minikube" else [])}
     if not words & set(argv):
         return None
     if "--" in argv:
         at = argv.index("--") + 1
         return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
+    if "ssh" in words and argv[1:2] == ["ssh"]:
+        return wrapped(t, inv, argv[1:], Wrap("nlp", join=True), want=want)
     if "exec" in argv or "rsh" in argv:
         at = argv.index("exec") if "exec" in argv else argv.index("rsh")
         wrap = Wrap(

@@ -65,6 +65,8 @@ def _sed(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         inv.argv, "efl"
     )[:1]
     for script in scripts:
+        if inv.stdin and re.fullmatch(r"\s*(?:\d*|\$)\s*e\s*", script):
+            t.run_text(inv.stdin, inv.span, via=(*inv.via, "sed"))
         for match in re.finditer(r"(?:^|[;{\n]|(?<=[\d$/]))[ \t]*+e\s+([^\n;}]+)", script):
             t.run_text(match.group(1), inv.span, via=(*inv.via, "sed"))
         for match in re.finditer(r"(?:^|[;{\n/]|(?<=[\d$]))[ \t]*+[gpI\d]{0,8}[wW]\s+(\S[^\n;}]*)", script):
@@ -80,6 +82,14 @@ def _shell_escapes(pattern: str) -> Handler:
     compiled = re.compile(pattern, re.MULTILINE)
 
     def handler(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+        for at, word in enumerate(inv.argv[1:], 1):
+            path = word.partition("=")[2] if word.startswith("--file=") else ""
+            if word in {"-f", "--file", "-i"} and at + 1 < len(inv.argv):
+                path = inv.argv[at + 1]
+            path = path or (match.group(1) if (match := re.match(r"(?:\.read|\\i|source)\s+(\S+)", word)) else "")
+            content = t.state.files.get(t.state.path(path)) if path else None
+            if content is not None:
+                t.effect(["@sql", inv.name, content], inv.span)
         for text in [*inv.argv[1:], inv.stdin or ""]:
             if "!" in text or "shell" in text or "system" in text:
                 for match in list(compiled.finditer(text))[:50]:

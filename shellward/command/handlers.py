@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shellward.command.builtins import BUILTINS
-from shellward.command.interpreters import LANGUAGES, SHELLS, interpret, interpreter, language, loader, shell
+from shellward.command.interpreters import LANGUAGES, SHELLS, console, interpret, interpreter, language, loader, shell
 from shellward.command.programs import PROGRAMS
 from shellward.command.unwrap import UNWRAP, wrapper
 from shellward.command.wrappers import WRAPPERS
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _TABLE: dict[str, Handler] = {
     **dict.fromkeys(WRAPPERS, wrapper), **dict.fromkeys(SHELLS, shell), **dict.fromkeys(LANGUAGES, interpret),
+    **dict.fromkeys(["rails", "flask", "manage.py", "artisan"], console),
     **UNWRAP, **PROGRAMS, **BUILTINS,
 }  # fmt: skip
 

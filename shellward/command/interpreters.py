@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.operands import operands
-from shellward.command.values import known_part, labels
+from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
 from shellward.command.wrappers import Wrap, find_inner
 
@@ -50,7 +50,16 @@ LANGUAGES: dict[str, tuple[str, str, str]] = {
     "groovy": ("java", "e", ""), "scala": ("java", "e", ""), "jshell": ("java", "", ""), "guile": ("lisp", "c", "l"),
     "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "octave": ("python", "", ""),
     "pwsh": ("pwsh", "c", "f"), "powershell": ("pwsh", "c", "f"), "powershell.exe": ("pwsh", "c", "f"), "nu": ("sh", "c", ""),
-    "elvish": ("sh", "c", ""), "xonsh": ("sh", "c", ""), "crystal": ("ruby", "", ""),
+    "elvish": ("sh", "c", ""), "swipl": ("prolog", "gt", "fsl"), "gprolog": ("prolog", "", ""), "ghc": ("haskell", "e", ""),
+    "runghc": ("haskell", "e", ""), "runhaskell": ("haskell", "e", ""), "ocaml": ("ocaml", "e", ""), "m4": ("m4", "", ""),
+    "dc": ("dc", "e", "f"), "gnuplot": ("gnuplot", "e", ""), "jrunscript": ("java", "e", "lf"), "kotlin": ("java", "e", ""),
+    "bb": ("lisp", "e", "f"), "clojure": ("lisp", "e", ""), "clj": ("lisp", "e", ""), "racket": ("lisp", "e", ""),
+    "csi": ("lisp", "e", ""), "newlisp": ("lisp", "e", ""), "ecl": ("lisp", "", ""), "hy": ("python", "c", ""),
+    "micropython": ("python", "c", ""), "sage": ("python", "c", ""), "bpython": ("python", "c", ""), "coffee": ("javascript", "e", ""),
+    "qjs": ("javascript", "e", ""), "zx": ("javascript", "", ""), "gp": ("python", "", ""), "maxima": ("python", "", ""),
+    "matlab": ("python", "", ""), "blender": ("python", "", ""), "iex": ("elixir", "e", ""), "erl": ("elixir", "", ""),
+    "wish": ("tcl", "", ""), "pdflatex": ("tex", "", ""), "latex": ("tex", "", ""), "lualatex": ("tex", "", ""), "xelatex": ("tex", "", ""),
+    "swift": ("java", "e", ""), "irb": ("ruby", "e", "rI"), "pry": ("ruby", "e", "rI"), "psysh": ("php", "", ""), "xonsh": ("sh", "c", ""), "crystal": ("ruby", "", ""),
 }  # fmt: skip
 """Interpreters by name: language, letters that introduce code, letters that take another value."""
 
@@ -68,6 +77,9 @@ _LONG_CODE = frozenset(
         "-c",
         "--batch-eval",
         "--execute",
+        "-batch",
+        "--python-expr",
+        "-eval",
     )
 )
 _VERSIONED = re.compile(r"([a-zA-Z]+?)[\d.]+t?(\.exe)?")
@@ -112,7 +124,7 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
         reads = reads or "s" in letters
         i += letters[-1:] in {"o", "O"}
     if code and i < len(argv):
-        return t.run_code("sh", argv[i], inv, argv[i + 2 :], stdin=inv.stdin, want=want)
+        return _shell_code(t, inv, i, want=want)
     if not reads and i < len(argv) and argv[i] not in STDIN_PATHS:
         content = t.state.files.get(t.state.path(argv[i]))
         if content is not None:
@@ -123,6 +135,18 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
     if inv.stdin:
         return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
     return None
+
+
+def _shell_code(t: Tracer, inv: Invocation, at: int, *, want: bool) -> str | None:
+    """``sh -c code name words``: the name is ``$0``."""
+    argv = inv.argv
+    if at + 1 >= len(argv):
+        return t.run_code("sh", argv[at], inv, [], stdin=inv.stdin, want=want)
+    before = t.state.get("0")
+    t.state.assign("0", argv[at + 1])
+    printed = t.run_code("sh", argv[at], inv, argv[at + 2 :], stdin=inv.stdin, want=want)
+    t.state.assign("0", before if isinstance(before, str) else "bash")
+    return printed
 
 
 def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
@@ -153,17 +177,83 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
             if taken < 0:
                 return _module(t, inv, word.partition("m")[2], i, want=want)
             i += taken
+    if lang == "pwsh" and inv.name.startswith("powershell") and i < len(argv) and not codes and "." not in argv[i]:
+        codes.append(" ".join(argv[i:]))
+    if lang == "tex":
+        codes += [word for word in argv[1:] if "\\" in word]
     if codes:
         code = "\n".join(codes)
         t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin)
-        return None
+        return _printed(lang, code) if want else None
     if i < len(argv) and argv[i] not in STDIN_PATHS:
         content = t.state.files.get(t.state.path(argv[i]))
         if content is not None:
             t.run_code(lang, content, inv, argv[i + 1 :])
+        else:
+            _console(t, inv, lang, argv[i:])
         return None
     if inv.stdin:
         return t.run_code(lang, inv.stdin, inv, [], want=want)
+    return None
+
+
+_PRINTS = re.compile(
+    r"\s*(?:print|puts|echo|say|console\.log|process\.stdout\.write|sys\.stdout\.write|io\.write|cat)\b\s*(.+?);?\s*",
+    re.DOTALL,
+)
+_DECODES = re.compile(
+    r"b64decode|decode_base64|base64_decode|Base64\.\w*decode|decode64|\batob\b|['\"]base64['\"]|fromhex|unhexlify|decompress|inflate|rot_?13"
+)
+
+
+def _printed(lang: str, code: str) -> str | None:
+    """What a program prints, when all it does is to print a constant, or to decode."""
+    from shellward.command.literals import Literals
+    from shellward.command.purecalls import squeeze
+
+    match = _PRINTS.fullmatch(code) if len(code) < 2000 else None
+    if match:
+        literals = Literals(match.group(1), lang)
+        text = squeeze(literals.expression(0))
+        if literals.i >= len(match.group(1).rstrip()) and not labels(text) and not literals.decoded:
+            return text + "\n"
+    return unknown("decoded") if _DECODES.search(code) else None
+
+
+_CONSOLES = {
+    "manage.py": "shell shell_plus",
+    "artisan": "tinker",
+    "rails": "runner r",
+    "console": "dbal:run-sql doctrine:query:sql",
+}
+
+
+def _console(t: Tracer, inv: Invocation, lang: str, words: list[str]) -> None:
+    """``manage.py shell -c code``: a project's own console runs code."""
+    subs = _CONSOLES.get(words[0].rpartition("/")[2], "").split()
+    if len(words) < 2 or words[1] not in subs:
+        return
+    code = ""
+    for at, word in enumerate(words[2:], 2):
+        name, equals, value = word.partition("=")
+        if name in {"-c", "--command", "--execute"}:
+            code = value if equals else words[at + 1] if at + 1 < len(words) else ""
+    if not code and len(words) > 2 and not words[2].startswith("-"):
+        code = words[2]
+    text = code or inv.stdin or ""
+    if words[1].endswith(("sql",)):
+        t.effect(["@sql", words[0], text], inv.span)
+    elif text:
+        t.run_code(lang, text, inv, [])
+
+
+def console(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``rails runner code``, ``flask shell``, ``./manage.py shell``."""
+    lang = {"rails": "ruby", "artisan": "php"}.get(inv.name, "python")
+    if inv.name == "flask" and inv.argv[1:2] == ["shell"] and inv.stdin:
+        t.run_code(lang, inv.stdin, inv, [])
+    elif inv.name != "flask":
+        _console(t, inv, lang, inv.argv)
     return None
 
 
@@ -173,7 +263,7 @@ def _module(t: Tracer, inv: Invocation, module: str, i: int, *, want: bool) -> s
 
     if not module:
         module, i = (inv.argv[i] if i < len(inv.argv) else ""), i + 1
-    if handlers.find(module) is None:
+    if handlers.find(module) is None and module not in t.names():
         return None
     return t.child(inv, [module, *inv.argv[i:]], 0, stdin=inv.stdin, want=want)
 
@@ -202,9 +292,30 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             programs.append((inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))) or "")
     if not programs and rest:
         programs = rest[:1]
+    values = [word[2:] or inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word.startswith("-v")]
+    given = "".join(f'{name}="{value}";' for name, equals, value in (v.partition("=") for v in values) if equals)
     for program in programs:
-        t.run_code("awk", program, inv, [])
+        t.run_code("awk", given + program, inv, [])
+        _awk_lines(t, inv, given + program)
     return None
+
+
+_RUNS_LINES = re.compile(r"\bsystem\s*\(\s*\$0\s*\)|\$0\s*\|\s*getline|\{\s*print\s*\|")
+_PRINTS_TO_SHELL = re.compile(r"(print\b[^|{};]*)\|\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b[^\"]*\"")
+
+
+def _awk_lines(t: Tracer, inv: Invocation, program: str) -> None:
+    """``awk '{system($0)}'``, ``awk '{print "rm " $1 | "sh"}'``: what is read, or made of it, is run."""
+    from shellward.command.outputs import FILTERS
+
+    if "$" not in program and "|" not in program:
+        return
+    if _RUNS_LINES.search(program) and inv.stdin:
+        t.run_code("sh", inv.stdin, inv, [])
+    for match in list(_PRINTS_TO_SHELL.finditer(program))[:5]:
+        made = FILTERS["awk"]([inv.name, "{" + match.group(1).strip() + "}"], inv.stdin or "", t.state)
+        if made.strip():
+            t.run_code("sh", made, inv, [])
 
 
 def loader(t: Tracer, inv: Invocation, want: bool) -> str | None:

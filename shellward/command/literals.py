@@ -75,7 +75,13 @@ class Literals(PureCalls):
         if match:
             at, end = self.i, self.end
             self.i, self.end = match.end(), min(len(self.code), match.end() + MAX_ASSIGNED)
-            self.constants[name] = self.expression(depth + 1)
+            value = self.expression(depth + 1)
+            for more in list(re.compile(rf"(?<![\w$@]){re.escape(name)}\s*[+.]=\s*").finditer(self.code, match.end()))[
+                :10
+            ]:
+                self.i, self.end = more.end(), min(len(self.code), more.end() + MAX_ASSIGNED)
+                value = self.add(value, self.expression(depth + 1))
+            self.constants[name] = value
             self.i, self.end = at, end
         return self.constants[name]
 
@@ -276,7 +282,11 @@ class Literals(PureCalls):
 
     def interpolated(self, name: str) -> str:
         """Return the text that a name inside a string stands for."""
-        value = self.constant(name, 0) if name.isidentifier() else None
+        value: Value | None = None
+        if name.isidentifier():
+            value = self.constant(name, 0)
+        elif len(name) <= 60 and "(" in name:
+            value = Literals(name, self.language).expression(0)
         return squeeze(value) if value is not None else unknown("code")
 
     def named(self, name: str, depth: int) -> Value:  # noqa: PLR0911

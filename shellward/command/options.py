@@ -210,7 +210,7 @@ def _long(spec: Spec, word: str, words: list[str], i: int, result: Arguments) ->
     entry = spec.long.get(name)
     if entry is None and name:
         matches = {spec.long[one] for one in spec.long if one.startswith(name)}
-        if matches and len(name) > 1:
+        if matches and (len(name) > 1 or len(matches) == 1):
             entry = min(matches, key=lambda found: len(found[0]))
     canonical, kind = entry or (f"--{name}", "")
     if equals:

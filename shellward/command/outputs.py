@@ -215,6 +215,8 @@ def _mktemp(argv: list[str], _stdin: str | None, state: State) -> str:
 
 
 def _which(argv: list[str], _stdin: str | None, _state: State) -> str:
+    if argv[0] == "type" and not has(argv, "P") and not has(argv, "p"):
+        return unknown("out", "type")
     found = [word for word in operands(argv) if word]
     return "\n".join(f"/usr/bin/{word}" if "/" not in word else word for word in found)
 
@@ -247,13 +249,24 @@ def _expr(argv: list[str], _stdin: str | None, _state: State) -> str:
     return str(number) if number is not None else unknown("out", "expr")
 
 
+def _client(argv: list[str], stdin: str | None, _state: State) -> str:
+    """A database client that makes statements: the texts in its query are printed."""
+    query = next((word for word in reversed(argv[1:]) if "select" in word.lower()), stdin or "")
+    made = (
+        " ".join(re.findall(r"'([^']*)'", query))
+        if re.search(r"(?i)'\s*(?:drop|truncate|delete|alter)\b", query)
+        else ""
+    )
+    return made + unknown("out", argv[0].rpartition("/")[2])
+
+
 FILTERS: dict[str, Filter] = {
     **TEXT_FILTERS, "echo": _echo, "printf": _printf,
     "base64": _decoder(decode.from_base64, "dD", "decode"), "gbase64": _decoder(decode.from_base64, "dD", "decode"),
     "base32": _decoder(decode.from_base32, "d", "decode"), "basenc": _decoder(decode.from_base64, "d", "decode"),
     "xxd": _xxd, "openssl": _openssl, "gunzip": _inflate, "zcat": _inflate, "gzip": _inflate, "bunzip2": _inflate,
     "bzcat": _inflate, "bzip2": _inflate, "xz": _inflate, "unxz": _inflate, "xzcat": _inflate, "zlib-flate": _inflate,
-    "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "basename": _basename, "dirname": _dirname,
+    "psql": _client, "mysql": _client, "mariadb": _client, "sqlite3": _client, "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "type": _which, "whereis": _which, "basename": _basename, "dirname": _dirname,
     "realpath": _realpath, "readlink": _realpath, "pwd": _pwd, "expr": _expr,
 }  # fmt: skip
 """What a command prints, by name."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from shellward.command.builders import BUILDERS
 from shellward.command.containers import CONTAINERS
 from shellward.command.editors import EDITORS
+from shellward.command.launchers import LAUNCHERS
 from shellward.command.operands import has, operands
+from shellward.command.scripts import project
 from shellward.command.unwrap import wrapped
 from shellward.command.values import unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -237,6 +239,8 @@ def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         source, target = t.state.path(rest[0]), t.state.path(rest[1])
         known = t.state.files.get(source)
         base = source.rpartition("/")[2]
+        if known is None and source in STDIN_PATHS:
+            known = inv.stdin
         if known is not None:
             t.write(target, known)
         elif source.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
@@ -253,6 +257,7 @@ PROGRAMS: dict[str, Handler] = {
     **BUILDERS,
     **EDITORS,
     **CONTAINERS,
+    **LAUNCHERS,
  "shellward": _own,
     **dict.fromkeys(["tar", "gtar", "bsdtar"], _options_with_commands(r"--to-command(?:=|\Z)|--checkpoint-action(?:=|\Z)|--use-compress-program(?:=|\Z)|-I\Z|--rsh-command(?:=|\Z)|--info-script(?:=|\Z)|-F\Z|--new-volume-script(?:=|\Z)")),
     "zip": _options_with_commands(r"-TT\Z|--unzip-command(?:=|\Z)"),
@@ -269,8 +274,9 @@ PROGRAMS: dict[str, Handler] = {
  "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible,
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
-    **dict.fromkeys(["gcloud", "fly", "flyctl", "heroku", "aws", "az", "eb", "railway", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),
-    **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "npm", "pnpm", "yarn", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
+    **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),
+    **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
+    **dict.fromkeys(["npm", "pnpm", "yarn", "composer"], project(_PACKAGED)),
     "tee": _start_here, "curl": _start_here, "wget": _start_here, "fetch": _start_here, "aria2c": _start_here,
     "cp": _copy, "mv": _copy, "ln": _copy, "install": _copy,
 }  # fmt: skip

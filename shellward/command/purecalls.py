@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 
 from shellward.command import decode
-from shellward.command.values import character, decimal, labels, unknown
+from shellward.command.values import character, decimal, labels, only_markers, unknown
 
 Value: TypeAlias = "str | list[Value]"
 """A constant: text, or a list of constants."""
@@ -125,7 +125,7 @@ class PureCalls:
             return unknown("net", last)
         if last in {"open", "file_get_contents", "readFileSync", "read", "readFile", "slurp", "read_text"}:
             return unknown("file", text) if text and not labels(text) else unknown("code")
-        return unknown("code")
+        return only_markers(squeeze(values)) or unknown("code")
 
     def decode(self, text: str | None) -> str:
         """Remember what was decoded: running it is a finding."""
@@ -134,7 +134,7 @@ class PureCalls:
         self.decoded.append(text)
         return text
 
-    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: PLR0911
+    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: C901, PLR0911
         """Apply a method of strings and lists."""
         text = squeeze(value)
         given = [squeeze(v) for v in values]
@@ -153,7 +153,12 @@ class PureCalls:
             return re.sub(r"\{[^{}]*\}", lambda _: given.pop(0) if given else unknown("code"), text)
         if name in {"lower", "toLowerCase", "downcase"}:
             return text.lower()
-        if name in {"b64decode", "decode64", "unpack1", "unpack", "atob", "fromhex"}:
+        if name in {"unpack1", "unpack"}:
+            return self.decode(decode.from_base64(text)) if given[:1] == ["m"] else unknown("code")
+        if name == "pack":
+            packed = [squeeze(v) for v in value] if isinstance(value, list) else [text]
+            return self.call("pack", [given[0] if given else "", *packed])
+        if name in {"b64decode", "decode64", "atob", "fromhex"}:
             return self.decode(
                 decode.from_hex(given[0] if given else text)
                 if name == "fromhex"

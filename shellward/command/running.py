@@ -27,6 +27,25 @@ MAX_CALLS = 24
 _GLOB = re.compile(r"[*?\[]")
 
 
+_ARGUMENTS = {
+    "python": (r"\bsys\.argv\[{}\]", 1), "ruby": (r"\bARGV\[{}\]", 0), "perl": (r"\$ARGV\[{}\]", 0),
+    "php": (r"\$argv\[{}\]", 1), "javascript": (r"\bprocess\.argv\[{}\]", 2), "lua": (r"\barg\[{}\]", 1),
+}  # fmt: skip
+"""How a program names its arguments, and the number of the first."""
+
+
+def with_arguments(language: str, code: str, args: list[str]) -> str:
+    """Put known arguments in the places where a program names them."""
+    entry = _ARGUMENTS.get(language)
+    if entry is None or not args or "arg" not in code.lower():
+        return code
+    pattern, first = entry
+    for at, value in enumerate(args[:5]):
+        if len(value) < 200 and not labels(value) and "'" not in value and "\\" not in value:
+            code = re.sub(pattern.format(at + first), lambda _, value=value: f"'{value}'", code)  # type: ignore[misc]
+    return code
+
+
 class Runner(ABC):
     """Follows commands whose words are known."""
 
@@ -164,7 +183,8 @@ class Runner(ABC):
     def call(self, inv: Invocation, function: Compound, *, want: bool) -> str:
         """Follow a call of a shell function defined in this command line."""
         state = self.state
-        if inv.name in state.calls:
+        shrinks = 1 < len(inv.argv) <= len(state.positional) and not self.parallel
+        if inv.name in state.calls and not shrinks:
             if self.parallel:
                 self.effect(["@fork-bomb", "function"], inv.span)
             return ""
@@ -227,6 +247,7 @@ class Runner(ABC):
             printed = self.run_text(code, self.code_span(inv, code), stdin=stdin, want=want, via=(*inv.via, inv.name))
             self.state.positional = before
             return printed
+        code = with_arguments(language, code, args)
         self.unknown_code(code, language, inv.span)
         before_via, self.via = self.via, (*inv.via, inv.name)
         for action in scan(language, known_part(code) if labels(code) else code):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shellward.command.operands import cut
@@ -38,6 +39,9 @@ _COMMAND_VARIABLES = frozenset(
 )
 
 
+_SUBSCRIPT = re.compile(r"\s*[A-Za-z_]\w*\[(?:\$\(|`)")
+
+
 class Storer(Runner):
     """Follows what a command line stores, and where it would be read again."""
 
@@ -60,8 +64,17 @@ class Storer(Runner):
             state.assign(assign.name, cut((old if isinstance(old, str) else "") + value))
         else:
             state.assign(assign.name, value)
+        if "$(" in value or "`" in value:
+            self.subscript(value, assign.value.span if assign.value else (0, 0))
+            if assign.name in {"PS0", "PS1", "PS2", "PS4"}:
+                self.run_text(f'echo "{value}"', assign.value.span if assign.value else (0, 0))
         if assign.name in _COMMAND_VARIABLES and value and " " in value:
             self.run_text(value, assign.value.span if assign.value else (0, 0))
+
+    def subscript(self, text: str, span: Span) -> None:
+        """Follow what arithmetic would run: the shell expands a subscript once more, ``a[$(cmd)]``."""
+        if len(text) < 2000 and ("[$(" in text or "[`" in text) and _SUBSCRIPT.match(text):
+            self.run_text(f'echo "{text}"', span)
 
     @staticmethod
     def head(word: Word) -> str:

@@ -173,6 +173,9 @@ def _awk(argv: list[str], stdin: str | None, state: State) -> str:
         return unescape_echo("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', constant.group(1)))) + "\n"
     columns = re.fullmatch(r"\{\s*print\s+((?:\$\w+[\s,]*)+)\}", program)
     literals = only_markers(text)
+    made = re.fullmatch(r'\{\s*print\s+((?:(?:"(?:[^"\\]|\\.)*"|\$\w+)[\s,]*)+);?\s*\}', program)
+    if made and not literals and text:
+        return _assembled(made.group(1), text, dict(short_values(argv, "F")).get("F"))
     if literals or not columns:
         found = " ".join(re.findall(r'"((?:[^"\\]|\\.)*)"', program))
         return literals or (unknown("out", "awk") + found[:200] if text else unknown("out", "awk"))
@@ -183,6 +186,18 @@ def _awk(argv: list[str], stdin: str | None, state: State) -> str:
         pieces = line.split(separator)
         picked = [_column(name, line, pieces) for name in re.findall(r"\$(\w+)", columns.group(1))]
         lines.append(joined.join(picked))
+    return "\n".join(lines) + "\n"
+
+
+def _assembled(expression: str, text: str, separator: str | None) -> str:
+    """Print texts and columns one after the other, as ``print "rm " $1`` does."""
+    lines = []
+    for line in text.splitlines()[:64]:
+        pieces = line.split(separator)
+        out = ""
+        for quoted, column, comma in re.findall(r'"((?:[^"\\]|\\.)*)"|\$(\w+)|(,)', expression):
+            out += " " if comma else _column(column, line, pieces) if column else unescape_echo(quoted)
+        lines.append(out)
     return "\n".join(lines) + "\n"
 
 

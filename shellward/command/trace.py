@@ -131,6 +131,8 @@ class Tracer(Storer):
         kind = node.kind
         if kind == "function":
             self.state.put(self.state.functions, node.name, node)
+            if node.name in {"command_not_found_handle", "command_not_found_handler"}:
+                self.visit(node.bodies[0], None)  # any mistyped name runs it
             return ""
         if kind in {"while", "until"}:
             return self.loop(node, stdin, want=want)
@@ -144,7 +146,7 @@ class Tracer(Storer):
             self.state.undo(mark)
             return printed
         for word in node.words or ():
-            self.expander.text(word)
+            self.subscript(self.expander.text(word), word.span)
         return "".join([self.visit(body, stdin, want=want) for body in node.bodies])
 
     def loop(self, node: Compound, stdin: str | None, *, want: bool) -> str:
@@ -228,6 +230,8 @@ class Tracer(Storer):
             self.assign(assign)
             if assign.value is not None:
                 env[assign.name] = self.state.text(assign.name)
+                if assign.name in {"LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "DYLD_INSERT_LIBRARIES"}:
+                    self.effect(["env", f"{assign.name}={env[assign.name]}"], node.span)
         cwd = self.state.cwd
         inv = Invocation("", argv, node.span, spans, stdin, self.via, env, cwd, (), tuple(path for path, _ in files))
         bare = first is not None and first.bare

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.interpreters import SHELLS
+from shellward.command.operands import operands
 from shellward.command.values import unknown
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
@@ -173,9 +174,7 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
             token = "{}"  # noqa: S105
     if text is None:
         text = unknown("in", "stdin")
-    items = [
-        item for item in (text.split("\0") if "\0" in text else text.splitlines() if token else text.split()) if item
-    ][:64]
+    items = [item for item in _items(argv[: inner.start], text, lines=bool(token)) if item][:64]
     if not items:
         items = [] if not token else [""]
     if not token:
@@ -193,6 +192,22 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
         for item in items[:12]
     ]
     return "".join(out)
+
+
+def _items(options: list[str], text: str, *, lines: bool) -> list[str]:
+    """Split what xargs reads: by NUL, by a given character, by line, or by blanks."""
+    if "\0" in text:
+        return text.split("\0")
+    if any(re.fullmatch(r"-[rtpx]*0[rtpx]*|--null", word) for word in options):
+        return [text]
+    for at, word in enumerate(options):
+        name, equals, value = word.partition("=")
+        given = value if equals and name == "--delimiter" else word[2:] if word.startswith("-d") else ""
+        if word in {"-d", "--delimiter"} and at + 1 < len(options):
+            given = options[at + 1]
+        if given:
+            return text.removesuffix("\n").split({"\\n": "\n", "\\t": "\t", "\\0": "\0"}.get(given, given[:1]))
+    return text.splitlines() if lines else text.split()
 
 
 def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
@@ -281,16 +296,16 @@ def _find(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 def _fd(t: Tracer, inv: Invocation, want: bool) -> str | None:
     argv = inv.argv
-    for mark in ("-x", "--exec", "-X", "--exec-batch"):
-        if mark in argv:
-            at = argv.index(mark) + 1
-            where = [w for w in argv[1 : at - 1] if not w.startswith("-")]
-            target = f"{where[1] if len(where) > 1 else '.'}/{unknown('find', where[0] if where else '')}"
-            words = [re.sub(r"\{[/.]*\}", lambda _: target, w) for w in argv[at:] if w != ";"]  # noqa: B023
-            if not any("{" in w for w in argv[at:]):
-                words.append(target)
-            t.child(inv, words, at)
-            return None
+    for at, word in enumerate(argv[1:], 1):
+        if word not in {"--exec", "--exec-batch"} and not re.fullmatch(r"-[a-zA-Z]*[xX]", word):
+            continue
+        where = operands(argv[:at], "tedEScjo")
+        target = f"{where[1] if len(where) > 1 else '.'}/{unknown('find', where[0] if where else '')}"
+        words = [re.sub(r"\{[/.]*\}", lambda _, target=target: target, w) for w in argv[at + 1 :] if w != ";"]  # type: ignore[misc]
+        if not any("{" in w for w in argv[at + 1 :]):
+            words.append(target)
+        t.child(inv, words, at + 1)
+        return None
     return "./" + unknown("find", "") + "\n" if want else None
 
 

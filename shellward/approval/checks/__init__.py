@@ -27,6 +27,7 @@ from shellward.approval.checks.permissions import (
     chmod_wide,
     owner_far,
 )
+from shellward.approval.checks.privilege import root_shell
 from shellward.approval.checks.processes import kill_all, kill_listed, kill_one
 from shellward.approval.checks.secrets import secret_label, sends_secret, uploaded
 from shellward.approval.checks.writing import (
@@ -68,6 +69,7 @@ __all__ = [
     "rm_one",
     "rm_tree",
     "rm_worse",
+    "root_shell",
     "rsync_target",
     "run_origin",
     "secret_label",

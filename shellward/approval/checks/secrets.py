@@ -25,6 +25,13 @@ _AUTH_HEADER = re.compile(
 _LOCAL_HOST = re.compile(r"^(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\]|host\.docker\.internal)")
 
 
+_ANYWHERE = frozenset(("curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "openssl", "http", "https", "xh"))
+_DUMP = re.compile(
+    r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|tcpdump|tshark|ldapsearch|slapcat|redis-cli---rdb)\b"
+)
+"""Whole databases; programs for backups (ssh, aws, rclone) may have them, one that sends to any address may not."""
+
+
 def secret_label(label: str) -> bool:
     """Tell whether an unknown piece would be a secret."""
     kind, _, detail = label.partition(":")
@@ -80,10 +87,13 @@ def sends_secret(call: Call) -> tuple[str, ...]:
             continue
         bad += [label for label in labels(word) if secret_label(label)]
     bad += [label for label in labels(call.inv.stdin or "") if secret_label(label)]
+    if call.name in _ANYWHERE:
+        bad += [label for label in labels(call.inv.stdin or "") if _DUMP.match(label)]
     bad += [
         path
         for path in uploaded(call)
         if CREDENTIALS.search(absolute(path, call.inv.cwd))
+        or any(CREDENTIALS.search("/x/" + label[5:].strip("*")) for label in labels(path) if label.startswith("find:"))
         or re.match(r"(?:~|/home/\w+|/root|/etc)(?:/\*?)?$", path)
         or path == "/etc/passwd"
     ]
@@ -93,7 +103,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bad))
 
 
-def uploaded(call: Call) -> list[str]:
+def uploaded(call: Call) -> list[str]:  # noqa: PLR0911
     """List the local files that a network program sends."""
     args, name = call.args, call.name
     if name in {"curl", "curlie"}:
@@ -113,6 +123,9 @@ def uploaded(call: Call) -> list[str]:
         return args.values("--post-file", "--body-file")
     if name in {"http", "https", "xh", "xhs"}:
         return [word.partition("@")[2] for word in call.argv[1:] if re.match(r"\w*@[/~.\w]", word)]
+    if name == "socat":
+        named = (re.match(r"(?i)(?:file|open|gopen|rdonly|create):([^,]+)", word) for word in call.argv[1:])
+        return [match.group(1) for match in named if match]
     if name in {"scp", "rsync", "sftp"}:
         rest = args.operands
         return (

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, absolute, classify
-from shellward.command.values import known_part, labels
+from shellward.command.values import OPEN, known_part, labels
 
 if TYPE_CHECKING:
     from shellward.approval.rule import Call
@@ -29,12 +29,14 @@ _LOGS = re.compile(
 )
 
 
-def write_system(call: Call) -> tuple[str, ...]:
+def write_system(call: Call) -> tuple[str, ...]:  # noqa: PLR0911
     """A write to the system's own files."""
     path = _path(call)
     if labels(path) and not known_part(path).startswith("/"):
         return ()
     plain = known_part(path)
+    if path[:1] == OPEN and not plain.strip("/."):
+        return ()  # two unknown names with a slash between them
     plain = plain.removeprefix("/private") if plain.startswith(("/private/etc", "/private/var")) else plain
     if _LOGS.match(plain) and not (call.name == ">>" and not call.inv.via):
         return (path,)

@@ -8,7 +8,7 @@ _GONE = "Data that lives only there is lost."
 _ESCAPE = "What runs inside can take over the host."
 
 RULES: tuple[Rule, ...] = (
-    Rule("containers.prune", "docker", r"^docker (?:system|image|volume|builder|network|container|buildx|pod|machine) prune\b|^docker buildx rm\b|^docker system (?:reset|df-prune)", "deletes everything that is not in use", _H, _GONE, ("docker system prune -af --volumes", "docker image prune -a", "docker --context p volume prune -f", "podman system reset"), ("docker ps", "docker system df")),
+    Rule("containers.prune", "docker", r"^docker (?:system|image|volume|builder|network|container|buildx|pod|machine) prune\b|^docker buildx rm\b|^docker pod (?:rm|stop|kill) (?:.* )?--(?:all|force)|^docker system (?:reset|df-prune)", "deletes everything that is not in use", _H, _GONE, ("docker system prune -af --volumes", "docker image prune -a", "docker --context p volume prune -f", "podman system reset"), ("docker ps", "docker system df")),
     Rule("containers.volume-rm", "docker", r"^docker volume (?:rm|remove)\b", "deletes volumes", _H, _GONE, ("docker volume rm data",), ("docker volume ls", "docker volume inspect x")),
     Rule("containers.down-volumes", "docker", r"^docker compose (?:down|rm) (?:.* )?--(?:volumes|rmi)\b", "takes a composition down with its data or images", _H, _GONE, ("docker compose down -v", "docker-compose down --volumes", "docker compose -f x down --rmi all"), ("docker compose down --help", "docker compose up -d")),
     Rule("containers.down", "docker", r"^docker compose (?:down|stop|kill|rm)\b", "stops a composition", _L, "Its services stop.", ("docker compose down",), ("docker compose ps",)),

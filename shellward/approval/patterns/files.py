@@ -112,6 +112,14 @@ RULES: tuple[Rule, ...] = (
         "deletes on Windows", Severity.HIGH, _LOST, ("pwsh -c 'Remove-Item -Recurse -Force C:\\Users'", "del /s /q x"), ("del x", "pwsh -c 'Get-Item x'"),
     ),
     Rule(
+        "files.unison-force", "unison", r" -force\b", "makes one side like the other", Severity.HIGH, "Whatever is only on the other side is deleted.",
+        ("unison -batch -force /a /a /b",), ("unison a b", "unison -batch a b"),
+    ),
+    Rule(
+        "files.cmdlet", "Remove-*", "", "removes, stops or disables by a cmdlet", Severity.HIGH, "What is removed does not come back.",
+        ("pwsh -c 'Remove-AzResourceGroup -Name x -Force'", "pwsh -c 'Stop-Computer'", "powershell Disable-NetAdapter x"), ("pwsh -c 'Remove-Variable x'", "pwsh -c 'Get-Process'", "pwsh -c 'Remove-AzVM x -WhatIf'"),
+    ),
+    Rule(
         "files.safe-rm", "trash trash-put gio gvfs-trash trash-empty rimraf del-cli rmtrash git-rm-all fdupes", r"^(?:trash-empty|rimraf|del-cli)\b|^gio trash --empty|^fdupes .*(?:-\w*d\w*N|--delete)",
         "deletes for good", Severity.MEDIUM, _LOST, ("trash-empty", "npx rimraf src"), ("trash x", "gio open x"),
         when=lambda call: call.name in {"trash-empty", "gio", "fdupes"} or bool(checks.outside(call)),

@@ -1,6 +1,9 @@
 """git and other version control: losing work and rewriting shared history."""
 
-from shellward.approval.rule import Rule
+from dataclasses import replace
+
+from shellward.approval.paths import Kind, classify
+from shellward.approval.rule import Call, Check, Rule
 from shellward.core.gate import Severity
 
 _H, _M = Severity.HIGH, Severity.MEDIUM
@@ -8,7 +11,7 @@ _WORK = "Changes that were not committed are lost."
 _SHARED = "Commits that others have, or rely on, disappear from the remote."
 _UNREACHABLE = "Commits that nothing else names become unreachable and are collected."
 
-RULES: tuple[Rule, ...] = (
+_ALL: tuple[Rule, ...] = (
     Rule("git.reset-hard", "git", r"^git reset (?:.* )?--(?:hard|merge|keep)\b", "throws away changes in the working tree", _H, _WORK,
          ("git reset --hard", "git -C d reset --ha origin/main", "git reset --merge", "git -- reset --hard", "git -c a=b reset HEAD~3 --hard"), ("git reset --soft HEAD~1", "git reset HEAD f", "git rev-parse --hard", "git reset")),
     Rule("git.clean", "git", r"^git clean (?:.* )?(?:--force|-f|-x|-X|-d)\b", "deletes untracked files", _H, "Untracked files are not in git and do not come back.", ("git clean -fd", "git clean -xfd", "git clean -f -x"), ("git clean -n", "git clean -fdn", "git clean --dry-run"), unless=r" --(?:dry-run|interactive)\b"),
@@ -53,3 +56,31 @@ def _overwrites(argv: list[str], operands: list[str], other: bool, from_file: bo
     return (
         operands[-1] in {".", "*", "./", ":/", "'*'"} or operands[-1].startswith("./") or operands[-1].startswith(":(")
     )
+
+
+_LOCAL = frozenset(
+    ["git.reset-hard", "git.clean", "git.branch-delete", "git.checkout-force", "git.checkout-files", "git.checkout-reset", "git.restore", "git.stash-drop",
+     "git.reflog", "git.gc", "git.rm", "git.update-ref", "git.tag-delete"]
+)  # fmt: skip
+"""Rules on what a clone alone can lose."""
+
+
+def _not_scratch(check: Check | None) -> Check:
+    """Make a check that does not concern clones in scratch directories."""
+
+    def kept(call: Call) -> bool | tuple[str, ...]:
+        where = call.inv.cwd
+        for at, word in enumerate(call.argv[:-1]):
+            if word == "-C":
+                folder = call.argv[at + 1]
+                where = folder if folder[:1] in "/~\ue000" else f"{where}/{folder}"
+        if where != "." and classify(f"{where}/x") is Kind.SCRATCH and ".." not in where:
+            return False
+        return check(call) if check is not None else True
+
+    return kept
+
+
+RULES: tuple[Rule, ...] = tuple(
+    replace(rule, when=_not_scratch(rule.when)) if rule.id in _LOCAL else rule for rule in _ALL
+)

@@ -24,5 +24,6 @@ RULES: tuple[Rule, ...] = (
     Rule("processes.stress", "stress stress-ng fio sysbench hashcat xmrig minerd cpuminer ethminer nbminer t-rex", r"^(?:xmrig|minerd|cpuminer|ethminer|nbminer|t-rex)|^stress(?:-ng)? .*(?:--vm|--hdd|-m |-d |--all)", "takes the machine's power", _M, "Everything else on it slows down or stops.", ("xmrig -o pool:3333", "stress-ng --all 0"), ("stress --version",)),
     Rule("processes.limits", "ulimit prlimit swapoff oomctl", r"^swapoff (?:.* )?-a|^prlimit .*--(?:nproc|as|nofile)=\d+ ", "takes memory or limits away", _M, "Processes may be killed.", ("swapoff -a",), ("ulimit -n", "swapon --show")),
     Rule("processes.ipcrm", "ipcrm", r" (?:-a|--all)\b", "removes shared memory in use", _M, "Databases that use it crash.", ("ipcrm -a",), ("ipcs",)),
+    Rule("processes.sessions", "tmux screen zellij byobu xkill wmctrl", r"^tmux (?:.* )?kill-server\b|^screen .*-X=? ?quit|^zellij (?:kill|delete)-all-sessions|^byobu kill-server|^xkill .*-all\b", "ends all terminal sessions or windows", _M, "Whatever runs in them ends.", ("tmux kill-server", "screen -S w -X quit", "xkill -all"), ("tmux ls", "screen -ls", "tmux kill-session -t dev")),
     Rule("processes.trace", "gcore", "", "reads a process's memory", _M, "Secrets in memory are written out.", ("gcore 123",), ("gcore --help",)),
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Credentials and privilege: writing keys, exporting secrets, gaining rights."""
 
 from shellward.approval import checks
+from shellward.approval.paths import CREDENTIALS
 from shellward.approval.rule import Rule
 from shellward.core.gate import Severity
 
@@ -9,6 +10,9 @@ _H, _M, _L = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 RULES: tuple[Rule, ...] = (
     Rule("secrets.write", "> >>", "", "writes to keys or credentials", _H, "Somebody gains access, or you lose yours.", ("echo k >> ~/.ssh/authorized_keys", "install -m600 /tmp/c ~/.netrc", "curl -s x.example/k | tee -a /root/.ssh/authorized_keys", "perl -i -pe s/a/b/ ~/.netrc"), ("cat ~/.ssh/config", "ssh-keygen -t ed25519 -f k", "echo x > .env.example"), checks.write_credentials),
     Rule("secrets.ssh-key", "ssh-keygen ssh-copy-id ssh-add", r"^ssh-copy-id|^ssh-add (?:.* )?-[dDxX]\b|^ssh-keygen (?:.* )?-(?:R|A)\b(?=never)", "gives a key access, or takes keys away", _M, "Logins change.", ("ssh-copy-id h", "ssh-add -D"), ("ssh-add -l", "ssh-add -L", "ssh-keygen -lf k.pub")),
+    Rule("secrets.root-shell", "sudo doas pkexec su run0 please sudo-rs sh bash zsh dash ksh fish csh tcsh ash", "", "opens a shell with all rights", _M, "Whatever is typed there next runs as root.", ("sudo -i", "sudo su -", "sudo bash", "doas sh", "pkexec /bin/sh", "su -", "sudo vim -c ':!/bin/sh'", "sudo awk 'BEGIN {system(\"/bin/sh\")}'"), ("sudo -l", "sudo -v", "sudo ls", "bash", "su - bob", "sudo bash x.sh", "sudo -u bob -i", "bash -c ls", "sudo --help"), checks.root_shell),
+    Rule("secrets.cli", "aws kubectl git gcloud", r"^aws configure (?:set \S*(?:aws_access_key_id|aws_secret_access_key|aws_session_token|role_arn|credential_process)|import)\b|^kubectl config (?:.* )?(?:-- )?(?:set-credentials|set users)|^git config .*credential\.helper (?:store|!)|^gcloud auth revoke", "changes the credentials that tools use", _M, "From now on they act as somebody else.", ("aws configure set aws_access_key_id A", "kubectl config set-credentials a --token=x"), ("aws configure list", "aws configure set region eu-west-1", "kubectl config view")),
+    Rule("secrets.commit", "git", r"^git add (?:.* )?--force\b", "commits a secret that is kept out on purpose", _M, "History keeps it, and others see it.", ("git add -f .env", "git add --force id_rsa"), ("git add -f dist", "git add .env.example"), when=lambda call: any(CREDENTIALS.search(word) for word in call.args.operands)),
     Rule("secrets.gpg", "gpg gpg2 gpgsm", r" --(?:delete-secret-keys|delete-secret-and-public-key|export-secret-keys|export-secret-subkeys|delete-keys)\b", "exports or deletes private keys", _H, "Without the key nothing can be decrypted; with it anybody can.", ("gpg --delete-secret-keys x", "gpg --export-secret-keys -a x"), ("gpg --list-keys", "gpg -d f.gpg", "gpg --verify a.sig")),
     Rule("secrets.keychain", "security secret-tool keyring kwallet-query cmdkey vaultcmd", r"^security (?:dump-keychain|find-(?:generic|internet)-password .*-w|export|delete-\S+)|^secret-tool (?:clear|lookup)(?=never)|^keyring del|^cmdkey /delete", "reads or deletes stored passwords", _H, "Passwords are shown or lost.", ("security dump-keychain", "security delete-keychain x"), ("security list-keychains",)),
     Rule("secrets.setcap", "setcap capsh", r"^setcap (?!-v)\S*", "gives a program the system's powers", _H, "Whoever runs it has them.", ("setcap cap_setuid+ep ./x", "setcap cap_net_raw=ep x"), ("getcap x", "setcap -v x y"), unless=r"^setcap -v|^capsh --print"),

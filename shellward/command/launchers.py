@@ -1,0 +1,225 @@
+"""Launchers whose inner command is put together from several places: options, subcommands, sandboxes' arguments."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shellward.command.invocation import quote
+from shellward.command.operands import operands
+from shellward.command.unwrap import wrapped
+from shellward.command.wrappers import WRAPPERS, Wrap
+
+if TYPE_CHECKING:
+    from shellward.command.handling import Handler
+    from shellward.command.invocation import Invocation
+    from shellward.command.trace import Tracer
+
+
+def _value(argv: list[str], *names: str) -> str:
+    """Find the value of an option, in the next word or behind ``=``; empty text when it is not there."""
+    for at, word in enumerate(argv):
+        if word in names:
+            return argv[at + 1] if at + 1 < len(argv) else ""
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            return value
+    return ""
+
+
+def _start_stop_daemon(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``start-stop-daemon --start --exec prog -- words``."""
+    argv = inv.argv
+    if any(word in {"-K", "--stop", "-T", "--status"} for word in argv):
+        return None
+    program = _value(argv, "--startas", "-a") or _value(argv, "--exec", "-x")
+    rest = argv[argv.index("--") + 1 :] if "--" in argv else []
+    if program:
+        t.child(inv, [program, *rest], 0)
+    return None
+
+
+_BWRAP_TWO = frozenset(
+    [
+        "--" + mode + kind + tail
+        for mode in ("", "ro-", "dev-")
+        for kind in ("bind",)
+        for tail in ("", "-try", "-fd", "-data")
+    ]
+    + ["--symlink", "--setenv", "--file", "--chmod", "--overlay"]
+)
+_BWRAP_NONE = re.compile(
+    r"--(?:unshare-(?!cgroup-try$)\S+|share-net|die-with-parent|new-session|clearenv|as-pid-1|version|help|disable-userns\S*|tmp-overlay\S*)$|--unshare-cgroup-try$"
+)
+
+
+def _bwrap(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``bwrap --bind / / cmd``: its options take none, one or two words."""
+    argv = inv.argv
+    i = 1
+    while i < len(argv) and argv[i].startswith("-"):
+        word = argv[i]
+        i += 1
+        if word == "--":
+            break
+        i += 0 if _BWRAP_NONE.match(word) or "=" in word else 2 if word in _BWRAP_TWO else 1
+    return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
+
+
+def _capsh(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``capsh .. -- words`` gives the words to bash."""
+    if "--" not in inv.argv:
+        return None
+    return t.child(inv, ["bash", *inv.argv[inv.argv.index("--") + 1 :]], 0, stdin=inv.stdin, want=want)
+
+
+_RUNUSER = Wrap("gGwsu", frozenset(("group", "shell", "user")), code=frozenset(("-c", "--command")))
+
+
+def _runuser(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``runuser -u user cmd``, or as su: ``runuser -l user -c text``."""
+    named = any(word.startswith(("-u", "--user")) for word in inv.argv[1:])
+    return wrapped(t, inv, inv.argv, _RUNUSER if named else WRAPPERS["su"], want=want)
+
+
+def _ip(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``ip netns exec name cmd``, ``ip vrf exec name cmd``."""
+    argv = inv.argv
+    for at, word in enumerate(argv[1:-2], 1):
+        if word in {"netns", "vrf", "net", "netn"} and argv[at + 1] in {"exec", "e", "ex", "exe"}:
+            return t.child(inv, argv[at + 3 :], at + 3, stdin=inv.stdin, want=want)
+    return None
+
+
+def _flatpak(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``flatpak run --command=prog app words``."""
+    argv = inv.argv
+    program = _value(argv, "--command")
+    if not program or "run" not in argv:
+        return None
+    rest = [word for word in argv[argv.index("run") + 1 :] if word != program]
+    app = next((at for at, word in enumerate(rest) if not word.startswith("-")), len(rest))
+    return t.child(inv, [program, *rest[app + 1 :]], 0, stdin=inv.stdin, want=want)
+
+
+def _behind(*marks: str, join: bool = False) -> Handler:
+    """Make a handler: everything behind one of these words is the inner command."""
+
+    def handler(t: Tracer, inv: Invocation, want: bool) -> str | None:
+        for at, word in enumerate(inv.argv[1:], 1):
+            if word in marks:
+                rest = inv.argv[at + 1 :]
+                while rest[:1] == ["--"]:
+                    rest = rest[1:]
+                if join or len(rest) == 1:
+                    return t.run_text(" ".join(rest), inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
+                return t.child(inv, rest, 0, stdin=inv.stdin, want=want)
+        return None
+
+    return handler
+
+
+def _operand_texts(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``concurrently 'cmd' 'cmd'``: each operand is a command line."""
+    for word in operands(inv.argv, "nkcpl")[:20]:
+        if " " in word:
+            t.run_text(word, inv.span, via=(*inv.via, inv.name))
+    return None
+
+
+def _options(subcommand: str, *names: str) -> Handler:
+    """Make a handler: under such subcommands the values of these options are command lines, plain or as JSON."""
+    wanted = re.compile(subcommand)
+
+    def handler(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+        argv = inv.argv
+        if not any(wanted.fullmatch(word) for word in argv[1:]):
+            return None
+        for name in names:
+            value = _value(argv, name)
+            if value:
+                text = re.sub(r"^\s*\{?\s*[\"']?(?:commands?|Commands?)[\"']?\s*[=:]\s*", "", value).strip()
+                text = re.sub(r"^\[\s*[\"']?|[\"']?\s*\]\}?$|^[\"'](?=.*[\"']$)", "", text)
+                t.run_text(text, inv.span, via=(*inv.via, inv.name))
+        if "--" in argv:
+            at = argv.index("--") + 1
+            t.child(inv, argv[at:], at)
+        return None
+
+    return handler
+
+
+def _just(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``just --command cmd words``; recipes of a justfile that was written in the same command line."""
+    argv = inv.argv
+    for mark in ("--command", "-c"):
+        if mark in argv:
+            at = argv.index(mark) + 1
+            return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
+    path = _value(argv, "-f", "--justfile")
+    names = [path] if path else ["justfile", "Justfile", ".justfile"]
+    text = next((found for name in names if (found := t.state.files.get(t.state.path(name)))), "")
+    if text and not any(word in {"-n", "--dry-run", "-l", "--list", "--show", "-s"} for word in argv):
+        _recipes(t, inv, text, [word for word in operands(argv, "fd") if "=" not in word])
+    return None
+
+
+def _recipes(t: Tracer, inv: Invocation, text: str, wanted: list[str]) -> None:
+    """Run recipes by name, the first one when none is named; what they depend on as well."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    name = ""
+    for line in text.splitlines()[:400]:
+        head = re.match(r"@?([A-Za-z_][\w-]*)(?:\s+[^:=]*)?:(?!=)\s*(.*)$", line)
+        if head:
+            name = head.group(1)
+            found[name] = (head.group(2).replace("&&", " ").split(), [])
+        elif line[:1] in {" ", "\t"} and name:
+            found[name][1].append(line.strip().lstrip("@-"))
+    todo = list(wanted or list(found)[:1])
+    done: set[str] = set()
+    while todo and len(done) < 40:
+        one = todo.pop(0)
+        if one in found and one not in done:
+            done.add(one)
+            todo += found[one][0]
+            t.run_text("\n".join(found[one][1]), inv.span, via=(*inv.via, inv.name), quiet=True)
+
+
+def _runner(subs: str) -> Handler:
+    """Make a handler: ``tool sub words`` where the words are the command, options of the tool before them."""
+    wanted = frozenset(subs.split())
+    wrap = Wrap("asepcrRn", frozenset(("app", "service", "environment", "stage", "project", "remote", "size", "type")))
+
+    def handler(t: Tracer, inv: Invocation, want: bool) -> str | None:
+        argv = inv.argv
+        for at, word in enumerate(argv[1:5], 1):
+            if word in wanted:
+                start = at + 1
+                while start < len(argv) and argv[start].startswith("-") and argv[start] != "--":
+                    name = argv[start].lstrip("-")
+                    start += 1 + ("=" not in name and (name in wrap.long or (len(name) == 1 and name in wrap.short)))
+                rest = [word for word in argv[start:] if word != "--"]
+                if len(rest) == 1:
+                    return t.run_text(rest[0], inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
+                return t.run_text(
+                    " ".join(map(quote, rest)), inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name)
+                )
+        return None
+
+    return handler
+
+
+LAUNCHERS: dict[str, Handler] = {
+    "start-stop-daemon": _start_stop_daemon, "bwrap": _bwrap, "capsh": _capsh, "runuser": _runuser, "ip": _ip,
+    "flatpak": _flatpak, "just": _just, "repo": _behind("-c", join=True), "mr": _behind("run"),
+    "gita": _behind("shell", join=True), "meta": _behind("exec", join=True), "mani": _behind("exec", join=True),
+    "bolt": _behind("run"), "fab": _behind("--"), "dokku": _runner("run"), "railway": _runner("run"),
+    "scalingo": _runner("run"), "heroku": _runner("run run:detached local:run"),
+    "eb": _options("ssh", "--command", "-c"),
+    "cf": _options("ssh|run-task|rt", "-c", "--command"),
+    "az": _options("run-command|exec|command|ssh", "--scripts", "--exec-command", "--command"),
+    "aws": _options("send-command|execute-command|start-session", "--parameters", "--command"),
+    **dict.fromkeys(["concurrently", "run-p", "run-s", "npm-run-all"], _operand_texts),
+    "cargo-watch": _options("-s", "--shell"),
+}  # fmt: skip
+"""Handlers by program."""

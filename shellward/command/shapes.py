@@ -1,0 +1,132 @@
+"""What shows in a program as a whole, not in one call: reverse shells, fork bombs, loops that remove files, awk programs."""
+
+from __future__ import annotations
+
+import re
+
+from shellward.command.actions import MAX_CALLS, Action
+from shellward.command.calls import CLIENTS
+from shellward.command.literals import Literals
+from shellward.command.purecalls import squeeze
+from shellward.command.values import known_part, unknown
+
+_WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
+_REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
+
+
+def in_loops(language: str, code: str, actions: list[Action]) -> None:
+    """Files that a loop over a directory removes: the directory is what is known of them."""
+    if language in {"ruby", "perl", "php"}:
+        _finds_and_removes(language, code, actions)
+    if language != "python" or not _REMOVES_EACH.search(code):
+        return
+    if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
+        return
+    for walker in list(_WALKERS.finditer(code))[:10]:
+        literals = Literals(code, language)
+        values, _ = literals.arguments(walker.end() - 1)
+        given = squeeze(values[0]) if values else ""
+        base, pattern = given, ""
+        if walker.group().startswith((".rglob", ".glob", ".iterdir")):
+            owner = re.search(r"(?:Path\(([^()]*)\)|\b(\w+))\Z", code[max(0, walker.start() - 200) : walker.start()])
+            if owner and owner.group(2) not in {"glob", "os"}:
+                known = Literals(code, language)
+                text = owner.group(1) if owner.group(1) is not None else None
+                held = known.constant(owner.group(2), 0) if text is None else Literals(text, language).expression(0)
+                base, pattern = squeeze(held or "") or ".", given
+            else:
+                base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
+        if known_part(base):
+            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
+
+
+_FINDERS = {
+    "ruby": (re.compile(r"\bDir(?:\.(?:glob|each_child|children|entries|foreach)\(|\[)\s*(['\"])(.*?)\1|Find\.find\(\s*(['\"])(.*?)\3"), re.compile(r"(?:File\.(?:delete|unlink)|FileUtils\.rm\w*|\.unlink|\.delete|\.rmtree)\b")),
+    "perl": (re.compile(r"\bfind(?:depth)?\s*\(.{0,400}?,\s*(['\"])([^'\"]*)\1|\b(?:glob|opendir)\s*\(?[^'\"]{0,20}(['\"])([^'\"]*)\3", re.DOTALL), re.compile(r"\b(?:unlink|rmdir|rmtree|remove_tree)\b")),
+    "php": (re.compile(r"(?:RecursiveDirectoryIterator|DirectoryIterator|glob|scandir|opendir)\s*\(\s*(['\"])(.*?)\1()()"), re.compile(r"\b(?:unlink|rmdir)\b")),
+}  # fmt: skip
+"""By language: what lists files, with the directory, and what removes them."""
+
+
+def _finds_and_removes(language: str, code: str, actions: list[Action]) -> None:
+    """A program that lists a directory and removes what it finds there."""
+    lists, removes = _FINDERS[language]
+    if not removes.search(code):
+        return
+    for match in list(lists.finditer(code))[:10]:
+        base = re.split(r"[*?\[]", match.group(2) or match.group(4) or "")[0].rstrip("/")
+        if base:
+            actions.append(Action("argv", argv=("rm", "-r", "--", f"{base}/{unknown('find')}")))
+
+
+_CONNECTS = re.compile(
+    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial"
+)
+_SHELL_AT_SOCKET = re.compile(
+    r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
+    r"(?:spawn|exec\w*|popen|system|Command)\s*\(\s*[\"'](?:ba|z|da|k)?sh\b|fdopen\s*\(\s*\$\w+\s*,\s*[rw]\b"
+)
+_RUNS_WHAT_COMES = {
+    "perl": re.compile(r"\b(?:system|exec)\b|`\s*\$|qx"),
+    "ruby": re.compile(r"popen|\bexec\b|\bsystem\b|spawn|`#\{"),
+    "php": re.compile(r"\b(?:shell_exec|exec|system|passthru|popen|proc_open|pcntl_exec)\s*\(|`\s*\$"),
+    "lua": re.compile(r"io\.popen|os\.execute"),
+    "python": re.compile(
+        r"recv\b[^\n]*\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\b|\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\([^\n]{0,80}?\brecv\b"
+        r"|(?=[\s\S]*\.recv\()(?=[\s\S]*\.connect\()[\s\S]*shell\s*=\s*(?:True|1)"
+    ),
+    "javascript": re.compile(r"\.pipe\(\s*\w+\.stdin|\.on\([\"']data[\"'][^\n]{0,120}exec"),
+    "tcl": re.compile(r"\bexec\b"),
+}
+"""What runs the lines that come over a connection, by language."""
+
+
+def whole(language: str, code: str, actions: list[Action]) -> None:
+    """What shows only in the program as a whole: reverse shells, fork bombs."""
+    if language == "perl" and re.search(
+        r"open\b[^;]{0,80}[\"']\s*\|-?\s*(?:[\"'],\s*[\"'])?(?:/bin/)?(?:ba|da|z)?sh\b", code
+    ):
+        printed = re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]
+        actions += [Action("shell", unquote(text)) for text in printed]
+    if language in {"python", "javascript", "ruby", "php"}:
+        for imported, deletes in CLIENTS:
+            match = deletes.search(code) if imported.search(code) else None
+            if match:
+                actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
+    runs = _RUNS_WHAT_COMES.get(language)
+    if _CONNECTS.search(code) and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
+        actions.append(Action("argv", argv=("@reverse-shell", language)))
+    if re.search(
+        r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
+        code,
+    ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
+        actions.append(Action("argv", argv=("@fork-bomb", language)))
+
+
+def awk(code: str) -> list[Action]:
+    """What an awk program runs and writes."""
+    actions: list[Action] = []
+    text = r'"((?:[^"\\]|\\.)*)"'
+    joined = re.sub(r'"[ \t]+"', "", code)
+    for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
+        put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
+        joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
+    joined = re.sub(r'"[ \t]*"', "", joined)
+    for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
+        joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
+    found: list[re.Match[str]] = []
+    found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
+    found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)
+    found += re.finditer(text + r"\s*\|&?\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b", joined)
+    found += re.finditer(text + r"\s*\|&?\s*getline", joined)
+    actions += [Action("shell", unquote(match.group(1))) for match in found[:MAX_CALLS]]
+    written = list(re.finditer(r"\bprint[^;{}\n]*?(>>?)\s*" + text, joined))[:MAX_CALLS]
+    actions += [Action("argv", argv=(match.group(1), unquote(match.group(2)))) for match in written]
+    if "/inet/tcp" in code:
+        actions.append(Action("argv", argv=("@reverse-shell", "awk")))
+    return actions
+
+
+def unquote(text: str) -> str:
+    """Undo the escapes of a quoted text."""
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m.group(1), m.group(1)), text)
