@@ -1,0 +1,347 @@
+"""SSH: an environment is a directory on another machine, and the processes that belong to it.
+
+A watchdog there (scripts/lease.sh) ends both when no client renews the lease. Nothing else is left on the host: no
+file in the user's home, no program.
+"""
+
+import re
+import secrets
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, MissingDependency, Unsupported
+from shellward.core.types import EnvironmentInfo, Stats, StreamName
+from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
+from shellward.environments.config import parse_config
+from shellward.environments.ssh import boot, records
+from shellward.environments.ssh.channel import SshChannel
+from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
+from shellward.environments.ssh.pool import Pool
+from shellward.environments.ssh.target import resolve, sdk
+
+_CALL_LIMIT = 15.0
+_END_LIMIT = 10.0
+_PATIENCE = 5.0
+_TERMINAL = "xterm-256color"
+_WORDS = 400
+
+
+class SshBackend:
+    """See Backend."""
+
+    kind = "ssh"
+
+    def __init__(self, settings: SshConfig, pool: Pool, scratch: str, kept: Kept) -> None:
+        self.settings = settings
+        self.pool = pool
+        self.scratch = scratch
+        self.handle = handle_of(settings, scratch)
+        self.lease: float | None = kept.lease
+        self._kept = kept
+        self._destroyed = False
+        self._lock = threading.Lock()
+        self._generation = pool.generation
+        self._reviving = threading.Lock()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See Backend."""
+        return Capabilities(attach=True, pty=True)
+
+    def open(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        user: str | None = None,
+        pty: PtySize | None = None,
+    ) -> Channel:
+        """See Backend."""
+        if user is not None:
+            raise Unsupported("run as another user", self.kind, "log in as that one")
+        text = boot.start(argv, {**self._kept.env, **(env or {})}, cwd or self._kept.cwd, self.scratch)
+        self._revive()
+        if pty is not None:
+            return self._terminal(text, pty)
+        return start(self.pool, text)
+
+    def _terminal(self, text: bytes, size: PtySize) -> Channel:
+        """Start a process with a terminal. What would be typed into that is echoed, so the script lies in a file."""
+        key = boot.new_key()
+        path = f"{self.scratch}/terminal.{key}"
+        script = b'rm -f -- "$0"\n' + boot.sync(key) + text + b"\n"
+        call(self.pool, b"umask 077;cat >" + path.encode() + b" <<'" + key.encode() + b"'\n" + script + key.encode())
+        channel, connection = self.pool.open()
+        try:
+            channel.get_pty(_TERMINAL, size.columns, size.rows)
+            channel.exec_command(f"exec sh {path}")
+        except BaseException as error:
+            channel.close()
+            self.pool.release(connection)
+            if isinstance(error, (sdk().SSHException, EOFError, OSError)):
+                raise EnvironmentUnavailable(f"{self.settings.host} gives no terminal: {error}") from error
+            raise
+        return SshChannel(
+            channel,
+            boot.sync_of(key),
+            lambda: self.pool.release(connection),
+            connection.why_lost,
+            tty=True,
+        )
+
+    def _revive(self) -> None:
+        """After a connection was lost: see that the environment is there still, and somebody watches over it."""
+        if self._generation == self.pool.generation:
+            return
+        with self._reviving:
+            if self._generation == (generation := self.pool.generation):
+                return
+            find(self.pool, self.scratch, self.handle, self._kept.lease)
+            self._generation = generation
+
+    def explain_loss(self) -> str:
+        """See Backend."""
+        return self.pool.why_lost()
+
+    def destroy(self) -> None:
+        """See Backend."""
+        with self._lock:
+            if self._destroyed:
+                return
+            self._destroyed = True
+        try:
+            _end(self.pool, self.scratch)
+        except EnvironmentUnavailable as error:
+            raise EnvironmentUnavailable(
+                f"cannot end {self.handle} now, its lease of {self._kept.lease:g} s will ({error})"
+            ) from error
+        else:
+            records.forget(self.handle)
+        finally:
+            self.pool.close()
+
+    def detach(self) -> None:
+        """See Backend."""
+        self.pool.close()
+
+    def snapshot(self) -> str:
+        """See Backend."""
+        raise Unsupported("take snapshots", self.kind)
+
+    def restore(self, snapshot: str) -> None:
+        """See Backend."""
+        raise Unsupported(f"go back to snapshot {snapshot!r}", self.kind)
+
+    def expose(self, port: int) -> str:
+        """See Backend."""
+        raise Unsupported(f"expose port {port}", self.kind, "make a tunnel: ssh -L")
+
+    def stats(self) -> Stats:
+        """See Backend."""
+        raise Unsupported("tell what they use", self.kind, "they share the host with everything else")
+
+
+def start(pool: Pool, text: bytes) -> SshChannel:
+    """Run a script of ``boot`` in a channel of its own.
+
+    Raises:
+        EnvironmentUnavailable: the host cannot be reached, or starts nothing.
+    """
+    key = boot.new_key()
+    channel, connection = pool.open()
+    try:
+        channel.exec_command(boot.COMMAND)
+        ours = SshChannel(channel, boot.sync_of(key), lambda: pool.release(connection), connection.why_lost, tty=False)
+    except BaseException as error:
+        channel.close()
+        pool.release(connection)
+        if isinstance(error, (sdk().SSHException, EOFError, OSError)):
+            raise EnvironmentUnavailable(connection.why_lost() or f"the host starts nothing: {error}") from error
+        raise
+    with suppress(ConnectionLost):  # it has not started: why, is to be read
+        ours.write(boot.boot(boot.sync(key) + text, key), _CALL_LIMIT)
+    return ours
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a script printed.
+
+    Attributes:
+        status: exit status; None: it was not told.
+        out: its standard output.
+        err: its standard error, on one line.
+    """
+
+    status: int | None
+    out: str
+    err: str
+
+
+def ask(pool: Pool, text: bytes, limit: float = _CALL_LIMIT) -> Answer:
+    """Run a script on the host and return what it printed.
+
+    Raises:
+        EnvironmentUnavailable: the host cannot be reached, or does not answer in time.
+    """
+    deadline = time.monotonic() + limit
+    channel = start(pool, text)
+    printed = {StreamName.STDOUT: bytearray(), StreamName.STDERR: bytearray()}
+    try:
+        while (pieces := channel.read(max(0.0, deadline - time.monotonic()))) is not None:
+            for stream, data in pieces:
+                printed[stream] += data
+            if not pieces and time.monotonic() > deadline:
+                raise EnvironmentUnavailable(f"the host does not answer within {limit:g} s")
+        status = channel.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        channel.close()
+    out, err = (bytes(data).decode("utf-8", "replace") for data in printed.values())
+    return Answer(status, out, " ".join(err.split())[:_WORDS])
+
+
+def call(pool: Pool, text: bytes, limit: float = _CALL_LIMIT) -> str:
+    """As ``ask``, for a script that has to succeed.
+
+    Raises:
+        EnvironmentUnavailable: also when it failed.
+    """
+    answer = ask(pool, text, limit)
+    if answer.status != 0:
+        raise EnvironmentUnavailable(_complaint(answer))
+    return answer.out
+
+
+def _complaint(answer: Answer) -> str:
+    return answer.err or " ".join(answer.out.split())[:_WORDS] or f"exit status {answer.status}"
+
+
+def find(pool: Pool, scratch: str, handle: str, lease: float | None = None) -> Kept:
+    """See that an environment is there, with its watchdog.
+
+    Raises:
+        EnvironmentUnavailable: it is not.
+    """
+    saved = call(pool, boot.revive(scratch, _seconds(lease or SshConfig(host="x").lease)))
+    if not saved:
+        raise EnvironmentUnavailable(f"{handle} is not there any more; create a new environment")
+    try:
+        return msgspec.json.decode(saved, type=Kept)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise EnvironmentUnavailable(f"{handle} has lost its settings: {error}") from error
+
+
+def _seconds(lease: float) -> int:
+    return max(1, round(lease))
+
+
+def _end(pool: Pool, scratch: str) -> bool:
+    """End an environment; whether there was one."""
+    deadline = time.monotonic() + _PATIENCE
+    answer = ask(pool, boot.end(scratch), _END_LIMIT)
+    while answer.status is None and time.monotonic() < deadline:
+        answer = ask(pool, boot.end(scratch), _END_LIMIT)
+    if answer.out.strip() not in {"ended", "none"}:
+        raise EnvironmentUnavailable(_complaint(answer))
+    return answer.out.strip() == "ended"
+
+
+def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshBackend:
+    """See BackendFactory."""
+    sdk()
+    settings = parse_config(SshConfig, config, "ssh")
+    check(settings)
+    target = resolve(settings)
+    if progress is not None:
+        progress(f"connecting to {target.user}@{target.address} port {target.port}")
+    pool = Pool(target, settings)
+    try:
+        pool.connect()
+        name = secrets.token_hex(10)
+        kept = Kept(cwd="", env=settings.env, lease=settings.lease)
+        text = boot.setup(name, msgspec.json.encode(kept), settings.cwd, _seconds(settings.lease))
+        answer = ask(pool, text)
+        where = re.search(rf"^(/.*/shellward-{name})\n(/.*)\n\Z", answer.out, re.MULTILINE | re.DOTALL)
+        if answer.status != 0 or where is None:
+            raise EnvironmentUnavailable(f"{target.user}@{target.name}: {_complaint(answer)}")
+        backend = SshBackend(settings, pool, where[1], msgspec.structs.replace(kept, cwd=where[2]))
+        records.note(backend.handle, settings.lease)
+    except BaseException:
+        pool.close()
+        raise
+    return backend
+
+
+def attach(handle: str) -> SshBackend:
+    """See BackendFactory."""
+    sdk()
+    settings, scratch = read_handle(handle)
+    pool = Pool(resolve(settings), settings)
+    try:
+        pool.connect()
+        kept = find(pool, scratch, handle)
+    except BaseException:
+        pool.close()
+        raise
+    return SshBackend(settings, pool, scratch, kept)
+
+
+def remove(handle: str) -> bool:
+    """See BackendFactory."""
+    sdk()
+    settings, scratch = read_handle(handle)
+    pool = Pool(resolve(settings), settings)
+    try:
+        ended = _end(pool, scratch)
+    finally:
+        pool.close()
+    records.forget(handle)
+    return ended
+
+
+def list_environments() -> Sequence[EnvironmentInfo]:
+    """See BackendFactory. Those that clients of this user on this machine have made; each host is asked."""
+    return records.listed(_state)
+
+
+def _state(handle: str) -> str:
+    """Ask a host whether an environment is there: ``running``, ``gone`` or ``unreachable``."""
+    try:
+        settings, scratch = read_handle(handle)
+        pool = Pool(resolve(settings), settings)
+    except ConfigError:
+        return "unreachable"
+    try:
+        there = call(pool, b"if [ -O " + boot.quoted(scratch) + b" ];then echo yes;fi", _PATIENCE)
+    except EnvironmentUnavailable:
+        return "unreachable"
+    finally:
+        pool.close()
+    return "running" if there else "gone"
+
+
+def doctor() -> Diagnosis:
+    """See BackendFactory. Whether a host answers, only ``create`` can say."""
+    try:
+        version: Any = sdk().__version__
+    except MissingDependency as error:
+        return Diagnosis("ssh", works=False, summary="paramiko is not installed", advice=str(error))
+    notes = [] if _agent_is_there() else ["no agent answers (SSH_AUTH_SOCK); keys are read from their files"]
+    return Diagnosis("ssh", works=True, summary=f"paramiko {version}", notes=tuple(notes))
+
+
+def _agent_is_there() -> bool:
+    paramiko = sdk()
+    try:
+        agent = paramiko.Agent()
+    except paramiko.SSHException:
+        return False
+    try:
+        return bool(agent.get_keys())
+    finally:
+        agent.close()
