@@ -13,7 +13,8 @@ _MAX_SESSIONS: Final = 10
 """What OpenSSH's server allows unless told otherwise (sshd_config, MaxSessions)."""
 _PAUSE: Final = 1.0
 """Seconds for which a connection that refused a channel is let alone: one that was closed may still be on its way."""
-_OPEN_LIMIT: Final = 15.0
+_OPEN_LIMIT: Final = 10.0
+_MOST_FAILURES: Final = 2
 
 
 class Pool:
@@ -53,6 +54,7 @@ class Pool:
         """
         paramiko = sdk()
         refused: list[Connection] = []
+        failed = 0
         while True:
             connection = self._connection(refused)
             try:
@@ -66,12 +68,12 @@ class Pool:
                     raise EnvironmentUnavailable(f"{self._target.name} opens no session: {error}") from error
             except (paramiko.SSHException, EOFError, OSError) as error:
                 self._release(connection)
-                # A channel that nobody has used: it is safe to ask another connection.
-                if connection.alive or connection in refused:
-                    raise EnvironmentUnavailable(f"{self._target.name} opens no session: {error}") from error
-                refused.append(connection)
-                if len(refused) > _MAX_SESSIONS:
-                    raise EnvironmentUnavailable(connection.why_lost()) from error
+                why = connection.why_lost() or f"{self._target.name} opens no session: {error or 'no answer'}"
+                connection.close()
+                # Nothing was started on it, so another connection may be asked.
+                failed += 1
+                if failed > _MOST_FAILURES:
+                    raise EnvironmentUnavailable(why) from error
             except BaseException:
                 self._release(connection)
                 raise
