@@ -269,16 +269,24 @@ def local_small_disk(directory: Path) -> AbstractContextManager[SmallDisk]:
 
 
 class _Mounted(AbstractContextManager[SmallDisk]):
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, within: Sequence[str] = ()) -> None:
         self._directory = directory
+        self._within = within
 
     def __enter__(self) -> SmallDisk:
         self._directory.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self._directory], check=True)
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=1777", "tmpfs", str(self._directory)]
+        subprocess.run([*self._within, *mount], check=True)
         return SmallDisk({}, str(self._directory))
 
     def __exit__(self, *_exc: object) -> None:
-        subprocess.run(["umount", "-l", self._directory], check=True)
+        subprocess.run([*self._within, "umount", "-l", str(self._directory)], check=True)
+
+
+def ssh_small_disk(servers: Path, directory: Path) -> AbstractContextManager[SmallDisk]:
+    """Mount a tmpfs of 1 MB where the servers' sessions see it (needs root)."""
+    pid = (servers / "pid").read_text().strip()
+    return _Mounted(directory, ("nsenter", "--target", pid, "--mount"))
 
 
 def docker_small_disk() -> AbstractContextManager[SmallDisk]:

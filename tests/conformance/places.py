@@ -22,6 +22,7 @@ from shellward.testing.place import (
     service_restart,
     ssh_left_behind,
     ssh_processes,
+    ssh_small_disk,
     sshd_directory,
 )
 
@@ -141,7 +142,7 @@ def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any
         faults=Faults(
             kill_sandbox="the host is not ours to remove; tests/ssh cuts connections instead",
             restart_daemon="tests/ssh ends the server and its sessions",
-            small_disk=(lambda: local_small_disk(small)) if can_mount() else "needs root to mount one",
+            small_disk=(lambda: ssh_small_disk(directory, small)) if can_mount() else "needs root to mount one",
             small_memory="the host's limits are its own",
             few_pids="the host's limits are its own",
             shared_directory="nothing is mounted on a host",

@@ -109,7 +109,10 @@ class Proxy:
             selector.register(source, selectors.EVENT_READ)
             open_still = True
             while open_still or held:
-                pause = max(0.0, held[0][0] - time.monotonic()) if held else None
+                # A descriptor that another thread has closed wakes nobody.
+                pause = max(0.0, held[0][0] - time.monotonic()) if held else 0.1
+                if source.fileno() < 0:
+                    return
                 if open_still and selector.select(pause):
                     data = source.recv(1 << 16)
                     while self._stalled and not self._stopped and source.fileno() >= 0:

@@ -21,6 +21,7 @@ from shellward.environments.config import parse_config
 from shellward.environments.ssh import boot, records
 from shellward.environments.ssh.channel import SshChannel
 from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
+from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
 from shellward.environments.ssh.target import resolve, sdk
 
@@ -78,17 +79,20 @@ class SshBackend:
         script = b'rm -f -- "$0"\n' + boot.sync(key) + text + b"\n"
         call(self.pool, b"umask 077;cat >" + path.encode() + b" <<'" + key.encode() + b"'\n" + script + key.encode())
         channel, connection = self.pool.open()
+        inbox = Inbox(channel)
         try:
             channel.get_pty(_TERMINAL, size.columns, size.rows)
             channel.exec_command(f"exec sh {path}")
         except BaseException as error:
             channel.close()
+            inbox.release()
             self.pool.release(connection)
             if isinstance(error, (sdk().SSHException, EOFError, OSError)):
                 raise EnvironmentUnavailable(f"{self.settings.host} gives no terminal: {error}") from error
             raise
         return SshChannel(
             channel,
+            inbox,
             boot.sync_of(key),
             lambda: self.pool.release(connection),
             connection.why_lost,
@@ -155,15 +159,18 @@ def start(pool: Pool, text: bytes) -> SshChannel:
     """
     key = boot.new_key()
     channel, connection = pool.open()
+    inbox = Inbox(channel)
     try:
         channel.exec_command(boot.COMMAND)
-        ours = SshChannel(channel, boot.sync_of(key), lambda: pool.release(connection), connection.why_lost, tty=False)
     except BaseException as error:
         channel.close()
+        inbox.release()
         pool.release(connection)
         if isinstance(error, (sdk().SSHException, EOFError, OSError)):
             raise EnvironmentUnavailable(connection.why_lost() or f"the host starts nothing: {error}") from error
         raise
+    sync = boot.sync_of(key)
+    ours = SshChannel(channel, inbox, sync, lambda: pool.release(connection), connection.why_lost, tty=False)
     with suppress(ConnectionLost):  # it has not started: why, is to be read
         ours.write(boot.boot(boot.sync(key) + text, key), _CALL_LIMIT)
     return ours

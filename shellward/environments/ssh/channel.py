@@ -9,6 +9,7 @@ from typing import Any
 from shellward.core.errors import ConnectionLost, Unsupported
 from shellward.core.types import StreamName
 from shellward.environments.base import Piece, PtySize
+from shellward.environments.ssh.inbox import Inbox
 
 _READ = 1 << 20
 _MOST_NOISE = 1 << 16
@@ -20,6 +21,7 @@ class SshChannel:
 
     Args:
         channel: paramiko's, in which the process was started.
+        inbox: what comes on it.
         sync: bytes after which its output begins, on either stream; what comes before is the login shell's.
         release: is called when it is closed.
         lost: says why the connection has ended; empty: it has not.
@@ -29,6 +31,7 @@ class SshChannel:
     def __init__(
         self,
         channel: Any,
+        inbox: Inbox,
         sync: bytes,
         release: Callable[[], None],
         lost: Callable[[], str],
@@ -36,6 +39,7 @@ class SshChannel:
         tty: bool,
     ) -> None:
         self._channel = channel
+        self._inbox = inbox
         self._sync = sync
         self._release = release
         self._lost = lost
@@ -44,13 +48,12 @@ class SshChannel:
         self._closed = False
         self._ended = False
         self._sending = threading.Lock()
-        self._descriptor: int = channel.fileno()
         self._poll = select.poll()
-        self._poll.register(self._descriptor, select.POLLIN)
+        self._poll.register(inbox.descriptor, select.POLLIN)
 
     def fileno(self) -> int:
         """See Channel."""
-        return self._descriptor
+        return self._inbox.descriptor
 
     def read(self, timeout: float | None = None) -> Sequence[Piece] | None:
         """See Channel."""
@@ -59,10 +62,8 @@ class SshChannel:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if not self._poll.poll(None if left is None else left * 1000):
                 return []
-            # Asked first: what came before the end is there by now.
-            over = self._channel.eof_received or self._channel.closed
             came = self._take()
-            if not came and over:
+            if not came and self._inbox.over():
                 self._ended = True
                 return self._last_words() or None
             if self._noise:
@@ -72,12 +73,13 @@ class SshChannel:
         return None
 
     def _take(self) -> list[Piece]:
-        channel = self._channel
         pieces = []
-        if channel.recv_ready() and (data := channel.recv(_READ)):
-            pieces.append(Piece(StreamName.STDOUT, data))
-        if channel.recv_stderr_ready() and (data := channel.recv_stderr(_READ)):
-            pieces.append(Piece(StreamName.STDERR, data))
+        room = _READ
+        while room > 0 and (stream := self._inbox.next()) is not None:
+            # Through the channel, which tells the host that it may send more.
+            data = self._channel.recv(room) if stream is StreamName.STDOUT else self._channel.recv_stderr(room)
+            pieces.append(Piece(stream, data))
+            room -= len(data)
         return pieces
 
     def _without_noise(self, piece: Piece) -> Piece | None:
@@ -143,6 +145,7 @@ class SshChannel:
         except _ssh_errors():
             pass  # the connection is gone, and the channel with it
         finally:
+            self._inbox.release()
             self._release()
 
 

@@ -20,6 +20,7 @@ _PACKET: Final = 1 << 17
 _REKEY_BYTES: Final = 1 << 35
 _REKEY_PACKETS: Final = 1 << 31
 """When keys are changed. OpenSSH does so for AES after 64 GB or 2^31 packets (RFC 4344, section 3)."""
+_FALL: Final = 0.1
 _LOG: Final = "shellward.ssh.paramiko"
 _GLOBAL_REQUEST: Final = b"\x50"
 """RFC 4254, section 4."""
@@ -52,8 +53,10 @@ class Connection:
 
     def why_lost(self) -> str:
         """Say why it has ended; empty: it has not."""
-        if self.alive:
-            return ""
+        if not self._link.lost:
+            self.transport.join(_FALL)  # its channels end a moment before it says so itself
+            if self.alive:
+                return ""
         why = self._link.lost or str(self.transport.saved_exception or "") or "it was closed by the other side"
         return f"the connection to {self.target.name} is lost: {why}"
 

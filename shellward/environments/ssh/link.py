@@ -1,6 +1,7 @@
 """The byte stream below a connection: a socket that notices when the other side has fallen silent."""
 
 import contextlib
+import errno
 import shlex
 import socket
 import subprocess
@@ -48,7 +49,7 @@ class Link:
     def _look(self) -> None:
         now = time.monotonic()
         if self.lost:
-            raise ConnectionResetError(self.lost)
+            raise ConnectionResetError(errno.ECONNRESET, self.lost)
         if self.probe is None or now - self._heard < self._keepalive:
             return
         if self._probed < self._heard:
@@ -59,7 +60,7 @@ class Link:
 
     def _give_up(self, why: str) -> None:
         self.lost = why
-        raise ConnectionResetError(why)
+        raise ConnectionResetError(errno.ECONNRESET, why)  # paramiko's thread dies of one without a number
 
     def send(self, data: bytes) -> int:
         """See socket. A host that takes nothing for too long is gone: SSH has a flow control of its own above."""
