@@ -112,7 +112,7 @@ def state_is_found_after_the_client_died(t: Trial) -> None:
     client = t.client(
         """
         env = make()
-        env.run("cd /tmp; PLAIN='a b'; export EXPORTED=2; echo data >/tmp/data").check()
+        env.run("cd /tmp; rm -f ran; PLAIN='a b'; export EXPORTED=2; echo data >/tmp/data").check()
         say(env.handle)
         env.run("echo ran >>/tmp/ran; sleep 100")
         """,

@@ -286,7 +286,7 @@ class _Mounted(AbstractContextManager[SmallDisk]):
 def ssh_small_disk(servers: Path, directory: Path) -> AbstractContextManager[SmallDisk]:
     """Mount a tmpfs of 1 MB where the servers' sessions see it (needs root)."""
     pid = (servers / "pid").read_text().strip()
-    return _Mounted(directory, ("nsenter", "--target", pid, "--mount"))
+    return _Mounted(directory, ("nsenter", "--target", pid, "--mount", "--pid"))
 
 
 def docker_small_disk() -> AbstractContextManager[SmallDisk]:

@@ -36,8 +36,10 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def keys() -> Path:
+def keys(request: pytest.FixtureRequest) -> Path:
     """Where the servers' keys and the client's configuration are."""
+    if "own_servers" in request.fixturenames:
+        request.getfixturevalue("own_servers")
     return sshd_directory()
 
 
@@ -73,3 +75,16 @@ def through(proxy: Proxy, keys: Path, tmp_path: Path) -> dict[str, Any]:
     known = tmp_path / "known_hosts"
     known.write_text((keys / "known_hosts").read_text().replace(f"]:{PORT} ", f"]:{proxy.port} "))
     return {"port": proxy.port, "known_hosts": str(known), "keepalive": 0.5}
+
+
+@pytest.fixture
+def own_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Servers of this test's own, which it may break; where their keys and the client's configuration are."""
+    directory = tmp_path / "servers"
+    monkeypatch.setenv("SHELLWARD_SSHD_DIR", str(directory))
+    monkeypatch.setenv("SHELLWARD_SSHD_PORT", str(PORT + 100))
+    for each in tmp_path, tmp_path.parent, tmp_path.parent.parent:
+        each.chmod(0o755)  # the servers read their authorized keys as the user who logs in
+    subprocess.run([SERVICE, "start"], check=True, capture_output=True)
+    yield directory
+    subprocess.run([SERVICE, "stop"], check=True, capture_output=True)

@@ -1,6 +1,5 @@
 """Hosts as they are: login shells of all kinds, noise, few sessions, full disks; and what is left on them."""
 
-import os
 import subprocess
 import threading
 import time
@@ -13,6 +12,8 @@ from conftest import SERVICE, Make
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
+from shellward.environments.ssh.backend import ask
+from shellward.environments.ssh.boot import setup
 from shellward.testing.place import Handle, sshd_directory, ssh_left_behind, ssh_processes, ssh_small_disk
 from shellward.testing.trial import eventually
 
@@ -70,7 +71,6 @@ def test_a_server_that_allows_two_sessions(make: Make) -> None:
     environment.run("cat", stdin=b"x" * 1_000_000).check()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small disk, which the lane has")
 def test_a_full_disk(make: Make, tmp_path: Path) -> None:
     with ssh_small_disk(sshd_directory(), Path("/tmp/shellward-full")) as small:
         environment = make(env={"TMPDIR": small.path})
@@ -83,16 +83,20 @@ def test_a_full_disk(make: Make, tmp_path: Path) -> None:
     Path("/tmp/shellward-full").rmdir()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small disk, which the lane has")
+@pytest.mark.usefixtures("own_servers")
 def test_a_host_whose_temporary_directories_are_full(make: Make) -> None:
-    within = ["nsenter", "--target", (sshd_directory() / "pid").read_text().strip(), "--mount"]
+    within = ["nsenter", "--target", (sshd_directory() / "pid").read_text().strip(), "--mount", "--pid"]
+    environment = make()
     for place in ("/tmp", "/var/tmp"):
         subprocess.run([*within, "mount", "-t", "tmpfs", "-o", "size=4k,mode=1777", "tmpfs", place], check=True)
     try:
         for place in ("/tmp", "/var/tmp"):
             subprocess.run([*within, "sh", "-c", f"head -c 4096 /dev/zero >{place}/fill"], check=True)
-        with pytest.raises(EnvironmentUnavailable, match="no directory can be made in /tmp"):
-            make()
+        # On the connection that is there: the servers' own keys are hidden now.
+        pool = environment.backend.pool
+        answer = ask(pool, setup("0" * 20, b"{}", None, 60))
+        assert answer.status == 3
+        assert "no directory can be made in /tmp" in answer.err
     finally:
         for place in ("/var/tmp", "/tmp"):
             subprocess.run([*within, "umount", "-l", place], check=True)
@@ -136,6 +140,7 @@ def test_an_environment_whose_directory_was_removed_has_ended(make: Make) -> Non
         environment.session().run("true")
 
 
+@pytest.mark.usefixtures("own_servers")
 def test_servers_that_are_restarted(make: Make) -> None:
     environment = make()
     ends: list[BaseException] = []

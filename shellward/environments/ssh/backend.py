@@ -101,6 +101,7 @@ class SshBackend:
 
     def _revive(self) -> None:
         """After a connection was lost: see that the environment is there still, and somebody watches over it."""
+        self.pool.connect()
         if self._generation == self.pool.generation:
             return
         with self._reviving:

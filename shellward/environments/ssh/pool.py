@@ -39,7 +39,7 @@ class Pool:
         self.generation = 0
 
     def connect(self) -> None:
-        """Make the first connection.
+        """See that there is a connection.
 
         Raises:
             EnvironmentUnavailable: see ``connect``.
