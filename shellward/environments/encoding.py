@@ -99,6 +99,11 @@ def join(argv: Sequence[str]) -> str:
 
 
 def assignments(env: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Encode variables for a shell, unquoted.
+
+    Raises:
+        ConfigError: a name is none that a shell knows, or a value holds a NUL.
+    """
     pairs = []
     for name, value in env.items():
         if not _NAME.match(name):

@@ -228,14 +228,14 @@ def ssh_processes(directory: Path, user: str) -> Callable[[Viewed], list[Seen]]:
     def processes(env: Viewed) -> list[Seen]:
         ours = (env.handle.partition("?")[0].rpartition("-")[2] + ";").encode()
         try:
-            table = os.readlink(f"/proc/{(directory / 'pid').read_text().strip()}/ns/pid")
+            table = Path("/proc", (directory / "pid").read_text().strip(), "ns", "pid").readlink()
         except OSError:
             return []
         found = []
         for row in local_processes():
             try:
                 entry = Path("/proc", str(row.pid))
-                if os.readlink(entry / "ns" / "pid") != table or entry.stat().st_uid != uid:
+                if (entry / "ns" / "pid").readlink() != table or entry.stat().st_uid != uid:
                     continue
                 marks = re.findall(rb"SHELLWARD_(?:SANDBOX|WATCHDOG)=([^\0]*)", (entry / "environ").read_bytes())
                 number = int((entry / "status").read_text().partition("NSpid:")[2].split("\n")[0].split()[-1])

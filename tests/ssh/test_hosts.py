@@ -12,9 +12,9 @@ from conftest import SERVICE, Make
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
-from shellward.environments.ssh.backend import ask
 from shellward.environments.ssh.boot import setup
-from shellward.testing.place import Handle, sshd_directory, ssh_left_behind, ssh_processes, ssh_small_disk
+from shellward.environments.ssh.host import ask
+from shellward.testing.place import Handle, ssh_left_behind, ssh_processes, ssh_small_disk, sshd_directory
 from shellward.testing.trial import eventually
 
 
@@ -71,7 +71,7 @@ def test_a_server_that_allows_two_sessions(make: Make) -> None:
     environment.run("cat", stdin=b"x" * 1_000_000).check()
 
 
-def test_a_full_disk(make: Make, tmp_path: Path) -> None:
+def test_a_full_disk(make: Make) -> None:
     with ssh_small_disk(sshd_directory(), Path("/tmp/shellward-full")) as small:
         environment = make(env={"TMPDIR": small.path})
         environment.run(f"head -c 2000000 /dev/zero >{small.path}/fill; true")
@@ -164,7 +164,11 @@ def test_a_terminal(make: Make) -> None:
     environment = make()
     assert environment.capabilities.pty
     channel = environment.backend.open(
-        ["sh", "-c", "stty -echo; stty size; tty >/dev/null && echo terminal; read -r x; stty size; echo got $x; exit 7"],
+        [
+            "sh",
+            "-c",
+            "stty -echo; stty size; tty >/dev/null && echo terminal; read -r x; stty size; echo got $x; exit 7",
+        ],
         env={"A": "b"},
         pty=PtySize(rows=31, columns=97),
     )

@@ -157,7 +157,9 @@ def test_attached_after_the_client_lost_its_host(make: Make, proxy: Proxy, throu
     environment.run("X=mine; cd /usr; sleep 346 & echo").check()
     handle = environment.handle
     proxy.drop()
-    with environments.attach(handle.replace(f":{proxy.port}/", f":{PORT}/").partition("?")[0] + _query(through)) as other:
+    with environments.attach(
+        handle.replace(f":{proxy.port}/", f":{PORT}/").partition("?")[0] + _query(through)
+    ) as other:
         assert other.run('pwd; echo "$X"; pgrep -u "$(id -u)" -f "^sleep 346" | wc -l').stdout == "/usr\nmine\n1\n"
 
 

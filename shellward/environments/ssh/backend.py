@@ -7,29 +7,25 @@ file in the user's home, no program.
 import re
 import secrets
 import threading
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, MissingDependency, Unsupported
-from shellward.core.types import EnvironmentInfo, Stats, StreamName
+from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency, Unsupported
+from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
-from shellward.environments.ssh import boot, records
+from shellward.environments.ssh import boot, records, sftp
 from shellward.environments.ssh.channel import SshChannel
 from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
+from shellward.environments.ssh.host import ask, call, complaint, end, find, seconds, start
 from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
 from shellward.environments.ssh.target import resolve, sdk
 
-_CALL_LIMIT = 15.0
-_END_LIMIT = 10.0
-_PATIENCE = 5.0
+_LOOK_LIMIT = 5.0
 _TERMINAL = "xterm-256color"
-_WORDS = 400
 
 
 class SshBackend:
@@ -71,6 +67,10 @@ class SshBackend:
         if pty is not None:
             return self._terminal(text, pty)
         return start(self.pool, text)
+
+    def put(self, path: str, chunks: Iterable[bytes]) -> bool:
+        """See Putting."""
+        return sftp.put(self.pool, path, chunks)
 
     def _terminal(self, text: bytes, size: PtySize) -> Channel:
         """Start a process with a terminal. What would be typed into that is echoed, so the script lies in a file."""
@@ -121,7 +121,7 @@ class SshBackend:
                 return
             self._destroyed = True
         try:
-            _end(self.pool, self.scratch)
+            end(self.pool, self.scratch)
         except EnvironmentUnavailable as error:
             raise EnvironmentUnavailable(
                 f"cannot end {self.handle} now, its lease of {self._kept.lease:g} s will ({error})"
@@ -152,113 +152,6 @@ class SshBackend:
         raise Unsupported("tell what they use", self.kind, "they share the host with everything else")
 
 
-def start(pool: Pool, text: bytes) -> SshChannel:
-    """Run a script of ``boot`` in a channel of its own.
-
-    Raises:
-        EnvironmentUnavailable: the host cannot be reached, or starts nothing.
-    """
-    key = boot.new_key()
-    channel, connection = pool.open()
-    inbox = Inbox(channel)
-    try:
-        channel.exec_command(boot.COMMAND)
-    except BaseException as error:
-        channel.close()
-        inbox.release()
-        pool.release(connection)
-        if isinstance(error, (sdk().SSHException, EOFError, OSError)):
-            raise EnvironmentUnavailable(connection.why_lost() or f"the host starts nothing: {error}") from error
-        raise
-    sync = boot.sync_of(key)
-    ours = SshChannel(channel, inbox, sync, lambda: pool.release(connection), connection.why_lost, tty=False)
-    with suppress(ConnectionLost):  # it has not started: why, is to be read
-        ours.write(boot.boot(boot.sync(key) + text, key), _CALL_LIMIT)
-    return ours
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What a script printed.
-
-    Attributes:
-        status: exit status; None: it was not told.
-        out: its standard output.
-        err: its standard error, on one line.
-    """
-
-    status: int | None
-    out: str
-    err: str
-
-
-def ask(pool: Pool, text: bytes, limit: float = _CALL_LIMIT) -> Answer:
-    """Run a script on the host and return what it printed.
-
-    Raises:
-        EnvironmentUnavailable: the host cannot be reached, or does not answer in time.
-    """
-    deadline = time.monotonic() + limit
-    channel = start(pool, text)
-    printed = {StreamName.STDOUT: bytearray(), StreamName.STDERR: bytearray()}
-    try:
-        while (pieces := channel.read(max(0.0, deadline - time.monotonic()))) is not None:
-            for stream, data in pieces:
-                printed[stream] += data
-            if not pieces and time.monotonic() > deadline:
-                raise EnvironmentUnavailable(f"the host does not answer within {limit:g} s")
-        status = channel.wait(max(0.0, deadline - time.monotonic()))
-    finally:
-        channel.close()
-    out, err = (bytes(data).decode("utf-8", "replace") for data in printed.values())
-    return Answer(status, out, " ".join(err.split())[:_WORDS])
-
-
-def call(pool: Pool, text: bytes, limit: float = _CALL_LIMIT) -> str:
-    """As ``ask``, for a script that has to succeed.
-
-    Raises:
-        EnvironmentUnavailable: also when it failed.
-    """
-    answer = ask(pool, text, limit)
-    if answer.status != 0:
-        raise EnvironmentUnavailable(_complaint(answer))
-    return answer.out
-
-
-def _complaint(answer: Answer) -> str:
-    return answer.err or " ".join(answer.out.split())[:_WORDS] or f"exit status {answer.status}"
-
-
-def find(pool: Pool, scratch: str, handle: str, lease: float | None = None) -> Kept:
-    """See that an environment is there, with its watchdog.
-
-    Raises:
-        EnvironmentUnavailable: it is not.
-    """
-    saved = call(pool, boot.revive(scratch, _seconds(lease or SshConfig(host="x").lease)))
-    if not saved:
-        raise EnvironmentUnavailable(f"{handle} is not there any more; create a new environment")
-    try:
-        return msgspec.json.decode(saved, type=Kept)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise EnvironmentUnavailable(f"{handle} has lost its settings: {error}") from error
-
-
-def _seconds(lease: float) -> int:
-    return max(1, round(lease))
-
-
-def _end(pool: Pool, scratch: str) -> bool:
-    """End an environment; whether there was one."""
-    deadline = time.monotonic() + _PATIENCE
-    answer = ask(pool, boot.end(scratch), _END_LIMIT)
-    while answer.status is None and time.monotonic() < deadline:
-        answer = ask(pool, boot.end(scratch), _END_LIMIT)
-    if answer.out.strip() not in {"ended", "none"}:
-        raise EnvironmentUnavailable(_complaint(answer))
-    return answer.out.strip() == "ended"
-
-
 def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshBackend:
     """See BackendFactory."""
     sdk()
@@ -272,11 +165,11 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshB
         pool.connect()
         name = secrets.token_hex(10)
         kept = Kept(cwd="", env=settings.env, lease=settings.lease)
-        text = boot.setup(name, msgspec.json.encode(kept), settings.cwd, _seconds(settings.lease))
+        text = boot.setup(name, msgspec.json.encode(kept), settings.cwd, seconds(settings.lease))
         answer = ask(pool, text)
         where = re.search(rf"^(/.*/shellward-{name})\n(/.*)\n\Z", answer.out, re.MULTILINE | re.DOTALL)
         if answer.status != 0 or where is None:
-            raise EnvironmentUnavailable(f"{target.user}@{target.name}: {_complaint(answer)}")
+            raise EnvironmentUnavailable(f"{target.user}@{target.name}: {complaint(answer)}")  # noqa: TRY301
         backend = SshBackend(settings, pool, where[1], msgspec.structs.replace(kept, cwd=where[2]))
         records.note(backend.handle, settings.lease)
     except BaseException:
@@ -305,7 +198,7 @@ def remove(handle: str) -> bool:
     settings, scratch = read_handle(handle)
     pool = Pool(resolve(settings), settings)
     try:
-        ended = _end(pool, scratch)
+        ended = end(pool, scratch)
     finally:
         pool.close()
     records.forget(handle)
@@ -325,7 +218,7 @@ def _state(handle: str) -> str:
     except ConfigError:
         return "unreachable"
     try:
-        there = call(pool, b"if [ -O " + boot.quoted(scratch) + b" ];then echo yes;fi", _PATIENCE)
+        there = call(pool, b"if [ -O " + boot.quoted(scratch) + b" ];then echo yes;fi", _LOOK_LIMIT)
     except EnvironmentUnavailable:
         return "unreachable"
     finally:

@@ -92,9 +92,13 @@ def setup(name: str, kept: bytes, cwd: str | None, lease: int) -> bytes:
 
 def watch() -> bytes:
     """Return the lines that start a watchdog; they need ``i``, ``d`` and ``s`` (see ``setup``)."""
-    program = f"{_sweeper()}{script('lease.sh')}sw_end SHELLWARD_SANDBOX=\"$3;\" \"$4\"\n".encode()
+    program = f'{_sweeper()}{script("lease.sh")}sw_end SHELLWARD_SANDBOX="$3;" "$4"\n'.encode()
     # By standard input: what is on a command line is in everybody's way who looks at the process table.
-    run = b"(trap '' HUP;cd /;" + WATCHDOG.encode() + b'="$i;" exec sh -c \'eval "$(cat)"\' shellward "$d/lease" "$s" "$i" "$d")'
+    run = (
+        b"(trap '' HUP;cd /;"
+        + WATCHDOG.encode()
+        + b'="$i;" exec sh -c \'eval "$(cat)"\' shellward "$d/lease" "$s" "$i" "$d")'
+    )
     return run + b" <<'" + _END + b"' >/dev/null 2>&1 &\n" + program + _END + b"\n"
 
 
@@ -104,7 +108,7 @@ def revive(scratch: str, lease: int) -> bytes:
     It prints what was kept of its settings; nothing when there is no such environment.
     """
     values = b"i=%s d=%s s=%d\n" % (quote(mark(scratch).encode()), quote(scratch.encode()), lease)
-    look = b"if [ ! -O \"$d\" ] || [ ! -f \"$d/config\" ];then exit 0;fi\ncat -- \"$d/config\"\n"
+    look = b'if [ ! -O "$d" ] || [ ! -f "$d/config" ];then exit 0;fi\ncat -- "$d/config"\n'
     return values + look + _sweeper().encode() + b'if ! sw_watched "$i";then\n' + watch() + b"fi\n"
 
 
@@ -112,8 +116,7 @@ def end(scratch: str) -> bytes:
     """Return the script that ends an environment with all that is in it; it prints ``ended``, or ``none``."""
     values = b"i=%s d=%s\n" % (quote(mark(scratch).encode()), quote(scratch.encode()))
     last = (
-        b'if [ -O "$d" ];then w=ended;else w=none;fi\n'
-        b'sw_unwatch "$i"\nsw_end SHELLWARD_SANDBOX="$i;" "$d"\necho "$w"\n'
+        b'if [ -O "$d" ];then w=ended;else w=none;fi\nsw_unwatch "$i"\nsw_end SHELLWARD_SANDBOX="$i;" "$d"\necho "$w"\n'
     )
     return values + _sweeper().encode() + last
 

@@ -118,7 +118,9 @@ def _reach(target: Target, settings: SshConfig, before: Connection | None, deadl
         )
         return Link(channel, settings.keepalive)
     except socket.gaierror as error:
-        raise EnvironmentUnavailable(f"there is no host {target.address!r} ({error.strerror}); see ssh: host") from error
+        raise EnvironmentUnavailable(
+            f"there is no host {target.address!r} ({error.strerror}); see ssh: host"
+        ) from error
     except TimeoutError as error:
         raise EnvironmentUnavailable(
             f"{where} does not answer within {settings.connect_timeout:g} s; is the host up, is a firewall between?"
@@ -180,4 +182,3 @@ def _probe(transport: Any) -> None:
     message.add_string("keepalive@openssh.com")
     message.add_boolean(True)
     transport._send_user_message(message)  # noqa: SLF001  # global_request() waits, and this is the thread that reads
-

@@ -2,12 +2,13 @@
 
 import contextlib
 import errno
-import shlex
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MISSED = 2
 """Signs of life that may be missing before a connection is taken for lost."""
@@ -119,9 +120,9 @@ def spawn(command: str) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
     """
     ours, theirs = socket.socketpair()
     with theirs:
-        words: Sequence[str] = ["sh", "-c", f"exec {command}"] if shlex.split(command)[:1] else ["false"]
+        words = ["sh", "-c", f"exec {command}"]
         try:
-            process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(words, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL)
         except OSError:
             ours.close()
             raise

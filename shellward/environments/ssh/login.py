@@ -16,6 +16,9 @@ _MOST_TRIES = 5
 """OpenSSH's server hangs up after six (MaxAuthTries)."""
 
 
+Keys = Iterator[tuple[str, Any]]
+
+
 class Login:
     """The keys that were tried, and those that could not be."""
 
@@ -36,7 +39,8 @@ def log_in(target: Target, transport: Any, settings: SshConfig, deadline: float)
     login = Login()
     agent = _agent() if target.agent else None
     try:
-        if _tried(target, transport, settings, login, agent, deadline):
+        keys = _keys(target, settings, login, agent)
+        if _tried(target, transport, keys, login, deadline):
             return
         if not login.tried:
             login.accepted = _ask(target, transport)
@@ -47,12 +51,10 @@ def log_in(target: Target, transport: Any, settings: SshConfig, deadline: float)
         raise EnvironmentUnavailable(_complaint(target, login))
 
 
-def _tried(
-    target: Target, transport: Any, settings: SshConfig, login: Login, agent: Any, deadline: float
-) -> bool:
+def _tried(target: Target, transport: Any, keys: Keys, login: Login, deadline: float) -> bool:
     """Try the keys one after the other; whether one was taken."""
     paramiko = sdk()
-    for name, key in _keys(target, settings, login, agent):
+    for name, key in keys:
         if len(login.tried) >= _MOST_TRIES:
             break
         login.tried.append(name)
@@ -106,7 +108,7 @@ def _complaint(target: Target, login: Login) -> str:
     return f"{who} does not let us in; {'; '.join(parts)}. ssh-copy-id adds a key there"
 
 
-def _keys(target: Target, settings: SshConfig, login: Login, agent: Any) -> Iterator[tuple[str, Any]]:
+def _keys(target: Target, settings: SshConfig, login: Login, agent: Any) -> Keys:
     """Keys to try, each with a name for people: those that were named, then an agent's, then locked ones."""
     paths = [path for each in target.keys if (path := Path(each)).is_file()]
     login.unreadable += [f"{each} (there is no such file)" for each in target.keys if not Path(each).is_file()]
@@ -172,7 +174,7 @@ def _load(path: Path, word: str | None, login: Login) -> Any:
     return False
 
 
-def _with_certificates(path: Path, key: Any, target: Target) -> Iterator[tuple[str, Any]]:
+def _with_certificates(path: Path, key: Any, target: Target) -> Keys:
     """A key with each certificate that is for it, and last by itself."""
     paramiko = sdk()
     for file in (Path(f"{path}-cert.pub"), *(Path(each) for each in target.certificates)):

@@ -1,12 +1,12 @@
-"""The connections of one environment: a server takes so many channels on each (MaxSessions), so there may be several."""
+"""The connections of one environment: a server takes so many channels on each (MaxSessions), so there are several."""
 
 import threading
 import time
 from typing import Any, Final
 
 from shellward.core.errors import EnvironmentUnavailable
-from shellward.environments.ssh.connection import Connection, connect
 from shellward.environments.ssh.config import SshConfig
+from shellward.environments.ssh.connection import Connection, connect
 from shellward.environments.ssh.target import Target, sdk
 
 _MAX_SESSIONS: Final = 10
@@ -59,8 +59,6 @@ class Pool:
             connection = self._connection(refused)
             try:
                 channel = connection.transport.open_session(timeout=_OPEN_LIMIT)
-                connection.served = True
-                return channel, connection
             except paramiko.ChannelException as error:
                 fresh = self._refused(connection)
                 refused.append(connection)
@@ -77,6 +75,9 @@ class Pool:
             except BaseException:
                 self._release(connection)
                 raise
+            else:
+                connection.served = True
+                return channel, connection
 
     def release(self, connection: Connection) -> None:
         """Take back a channel that was closed. A further connection that has none any more is closed."""
@@ -125,9 +126,7 @@ class Pool:
             with self._lock:
                 if self._closed:
                     raise EnvironmentUnavailable("the environment was closed")
-                for each in self._connections:
-                    if not each.alive:
-                        dead.append(each)
+                dead += [each for each in self._connections if not each.alive]
                 self._connections = [each for each in self._connections if each not in dead]
                 for each in self._connections:
                     if each.channels < self._limit and each not in without and now - each.refused > _PAUSE:
