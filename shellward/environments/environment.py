@@ -381,9 +381,11 @@ class Environment:
             for control in self._controls.values():
                 with suppress(EnvironmentUnavailable):  # gone already, and what it would end too
                     control.end_all()
-        self.backend.destroy()
-        self._drop_channels()
-        self._drop_outputs()
+        try:
+            self.backend.destroy()
+        finally:
+            self._drop_channels()
+            self._drop_outputs()
 
     def detach(self) -> None:
         """Leave the environment to its lease; another process may ``attach`` to its handle.

@@ -16,7 +16,7 @@ if [ -z "$d" ]; then
   echo 'no directory can be made in /tmp or /var/tmp: full, or not ours to write to' >&2
   exit 3
 fi
-case $c in '~') c=$HOME ;; '~/'*) c=$HOME/${c#'~/'} ;; esac
+case $c in \~) c=$HOME ;; \~/*) c=$HOME/${c#??} ;; esac
 cd -- "${c:-$HOME}" 2>/dev/null || { if [ -n "$c" ]; then echo "cwd: $c is not a directory there that can be entered" >&2; rm -rf -- "$d"; exit 4; fi; cd /; }
 printf '%s\n' "$d"
 pwd
