@@ -1,10 +1,12 @@
 """The environments that are measured, and the same places reached in the usual way."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from figures import Settings, Skipped, quietly
@@ -15,6 +17,8 @@ from shellward.core.errors import EnvironmentUnavailable, MissingDependency
 if TYPE_CHECKING:
     from shellward.environments import Environment
 
+SSHD: Final = Path(os.environ.get("SHELLWARD_SSHD_DIR", "/tmp/shellward-sshd"))
+SSH_HOST: Final = "shellward-target"
 READ: Final = 65536
 """Bytes that a bare pipe read asks for."""
 
@@ -29,8 +33,7 @@ def place(kind: str, settings: Settings) -> Iterator["Environment"]:
     if kind == "docker" and shutil.which("docker") is None:
         raise Skipped("the docker command, which is the baseline, is not installed")
     try:
-        config = {"image": settings.image, "pull": "never"} if kind == "docker" else {}
-        environment = environments.create(kind, **config)
+        environment = environments.create(kind, **_config(kind, settings))
     except (EnvironmentUnavailable, MissingDependency) as error:
         raise Skipped(str(error)) from error
     with environment:
@@ -38,10 +41,22 @@ def place(kind: str, settings: Settings) -> Iterator["Environment"]:
         yield environment
 
 
+def _config(kind: str, settings: Settings) -> dict[str, str]:
+    if kind == "docker":
+        return {"image": settings.image, "pull": "never"}
+    if kind != "ssh":
+        return {}
+    if not (SSHD / "config").exists():
+        raise Skipped("no SSH server for tests is here: tests/services/sshd start")
+    return {"host": SSH_HOST, "config_file": str(SSHD / "config")}
+
+
 def usual(environment: "Environment", *words: str) -> list[str]:
     """Return the words that run a program in the same place without Shellward."""
     if environment.kind == "local":
         return list(words)
+    if environment.kind == "ssh":
+        return ["ssh", "-F", str(SSHD / "config"), SSH_HOST, shlex.join(words)]
     return ["docker", "exec", environment.handle.rpartition(":")[2].rpartition("/")[2], *words]
 
 

@@ -44,6 +44,8 @@ ROWS = (
     _row("local", "/bin/true", "local-bin-true", 1.0),
     _row("docker", "true", "docker-true", 0.5),
     _row("docker", "/bin/true", "docker-bin-true", 1.2),
+    _row("ssh", "true", "ssh-true", 0.5),
+    _row("ssh", "/bin/true", "ssh-bin-true", 1.2),
     Row(
         "docker-bin-true-exec",
         'docker `run("/bin/true")`',

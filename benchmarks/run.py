@@ -12,11 +12,19 @@ import report
 import rows_calls
 import rows_life
 import rows_output
+import rows_ssh
 import rows_startup
 import rows_tools
 from figures import Row, Settings, Skipped
 
-ROWS: Final = (*rows_calls.ROWS, *rows_output.ROWS, *rows_life.ROWS, *rows_startup.ROWS, *rows_tools.ROWS)
+ROWS: Final = (
+    *rows_calls.ROWS,
+    *rows_output.ROWS,
+    *rows_life.ROWS,
+    *rows_ssh.ROWS,
+    *rows_startup.ROWS,
+    *rows_tools.ROWS,
+)
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 
 

@@ -13,6 +13,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             group = place.name  # one suite, so one environment that most of its checks share
         elif "unit/aio" in item.nodeid:
             group = "aio"  # they look for processes by name
+        elif "/ssh/" in item.nodeid:
+            group = "ssh"  # they look for processes and files of one user
         elif item.get_closest_marker("docker") is not None:
             group = item.path.stem
         else:

@@ -3,9 +3,9 @@
 A backend makes a sandbox and opens processes in it; it knows nothing of commands, sessions or files.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from shellward.core.types import EnvironmentInfo, Stats, StreamName
 
@@ -190,6 +190,20 @@ class Backend(Protocol):
 
         Raises:
             Unsupported: see ``Capabilities.stats``.
+        """
+        ...
+
+
+@runtime_checkable
+class Putting(Protocol):
+    """A backend that has a way of its own to send a file's data, past the shell. What has none lacks the method."""
+
+    def put(self, path: str, chunks: Iterable[bytes]) -> bool:
+        """Fill an empty file that is there; False when that cannot be done here. Then no chunk was taken.
+
+        Raises:
+            OSError: it cannot be written to.
+            ConnectionLost: the connection broke.
         """
         ...
 

@@ -98,7 +98,12 @@ def join(argv: Sequence[str]) -> str:
     return (b"(exec " + before + b" ".join(words) + b")").decode("utf-8", "surrogateescape")
 
 
-def _assignments(env: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+def assignments(env: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Encode variables for a shell, unquoted.
+
+    Raises:
+        ConfigError: a name is none that a shell knows, or a value holds a NUL.
+    """
     pairs = []
     for name, value in env.items():
         if not _NAME.match(name):
@@ -197,8 +202,8 @@ class Dialect:
             return text
         # "command eval", since assignments before "builtin eval" are not exported, and before a plain eval they
         # stay in a POSIX shell.
-        assignments = [name + b"=" + self.quote(value) for name, value in _assignments(request.env)]
-        run = b" ".join([*assignments, b'\\command eval "$__sw_X"' + self.quote(text)])
+        values = [name + b"=" + self.quote(value) for name, value in assignments(request.env)]
+        run = b" ".join([*values, b'\\command eval "$__sw_X"' + self.quote(text)])
         if request.subshell:
             number = b"%s.%d;" % (mark.encode(), count)
             before = self._take_over(request, request.state, number) if request.state else b""

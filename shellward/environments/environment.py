@@ -282,9 +282,11 @@ class Environment(FileCalls):
             for control in self._pool.controls():
                 with suppress(EnvironmentUnavailable):  # gone already, and what it would end too
                     control.end_all()
-        self.backend.destroy()
-        self._pool.drop()
-        self._drop_outputs()
+        try:
+            self.backend.destroy()
+        finally:
+            self._pool.drop()
+            self._drop_outputs()
 
     def detach(self) -> None:
         """Leave the environment to its lease; another process may ``attach`` to its handle.

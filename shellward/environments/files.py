@@ -6,16 +6,21 @@ Whole files and trees stream; nothing is held in memory but what the caller aske
 import errno
 import os
 import re
+import secrets
 import stat as stat_bits
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, FileInfo, FileType, Result, StreamName
+from shellward.environments import filescripts
+from shellward.environments.base import Putting
 from shellward.environments.encoding import quote
 from shellward.environments.unpack import unpack_tar
 
@@ -43,48 +48,6 @@ _ERRORS = {
     "not a regular file": errno.EINVAL,
 }
 
-# $p is the path. A link is followed by hand, since mv replaces it; a device or FIFO can only be written to.
-_WRITE = """
-if [ -L "$p" ]; then p=$(readlink -f -- "$p") || exit; fi
-if [ -d "$p" ]; then echo "$p: Is a directory" >&2; exit 1; fi
-if [ -e "$p" ] && [ ! -f "$p" ]; then exec cat >"$p"; fi
-case $p in */*) d=${p%/*}/ ;; *) d= ;; esac
-t=${d}.shellward.$$.tmp
-trap 'rm -f -- "$t"' EXIT
-if [ -z "$m" ]; then
-  m=644
-  if [ -e "$p" ]; then m=$(stat -c %a -- "$p") && o=$(stat -c %u:%g -- "$p"); fi
-fi
-(umask 077 && cat >"$t") || exit
-if [ -n "$n" ] && [ "$(stat -c %s -- "$t")" != "$n" ]; then echo "the data did not arrive whole" >&2; exit 1; fi
-if [ -n "$o" ] && [ "$(stat -c %u:%g -- "$t")" != "$o" ]; then chown "$o" -- "$t" 2>/dev/null; fi
-if [ -n "$x" ]; then touch -d "@$x" -- "$t" || exit; fi
-chmod "$m" -- "$t" && mv -f -- "$t" "$p"
-"""
-
-_WHERE = """
-q=$p
-while [ -n "${q%/*}" ] && [ ! -e "$q" ]; do q=${q%/*}; done
-if [ "$q" = "$p" ]; then [ -d "$p" ] || echo file
-elif [ -d "$q" ]; then echo missing
-else echo below; fi
-:
-"""
-
-# What is no regular file may have no end, or no beginning.
-_READ = """
-if [ -f "$p" ] || [ -d "$p" ] || [ ! -e "$p" ]; then cat -- "$p"; else echo "$p: not a regular file" >&2; false; fi
-"""
-
-_LIST = """
-cd -- "$p" || exit
-set -- * .[!.]* ..?*
-for f do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\\0' "$f"; fi; done
-printf '\\0'
-for f do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\\0' "./$f"; fi; done |
-  xargs -0 -r stat -c '%f %s %Y %u %g/%n' -- 2>/dev/null
-:
-"""
 _META = re.compile(rb"([0-9a-f]+) (\d+) (-?\d+) (\d+) (\d+)/\./")
 
 
@@ -118,7 +81,7 @@ def _run(
         result = environment.run_on(shell, call, sink)
     if result.exit_code:
         error = _error(result, path)
-        if error.errno in {errno.ENOENT, errno.EIO} and text is not _WHERE:
+        if error.errno in {errno.ENOENT, errno.EIO} and text is not filescripts.WHERE:
             error = _explained(environment, error, path)
         raise error
     return result
@@ -126,7 +89,7 @@ def _run(
 
 def _explained(environment: "Environment", error: OSError, path: str) -> OSError:
     """Tell "missing" from "below a file": lesser shells and tools have one message for both, or words of their own."""
-    where = _run(environment, _WHERE, path).stdout.strip()
+    where = _run(environment, filescripts.WHERE, path).stdout.strip()
     number = {"missing": errno.ENOENT, "below": errno.ENOTDIR, "file": errno.ENOTDIR}.get(where)
     if number is None or (where == "file" and error.errno != errno.EIO):
         return error
@@ -149,7 +112,7 @@ def read(environment: "Environment", path: str) -> bytes:
         if chunk.stream is StreamName.STDOUT:
             parts.append(chunk.data)
 
-    _run(environment, _READ, _absolute(environment, path), sink=sink)
+    _run(environment, filescripts.READ, _absolute(environment, path), sink=sink)
     return b"".join(parts)
 
 
@@ -168,7 +131,41 @@ def _write(
     modified: int | None = None,
 ) -> None:
     values = f"m={'' if mode is None else format(mode, 'o')} n={'' if size is None else size} o= x={modified or ''}"
-    _run(environment, f"({values}\n{_WRITE})", path, stdin=data)
+    large = size is None or size > INLINE_BYTES
+    backend = environment.backend
+    if large and isinstance(backend, Putting) and _put(environment, backend, path, values, data):
+        return
+    _run(environment, f"({values}\n{filescripts.WRITE}{filescripts.FINISH})", path, stdin=data)
+
+
+def _put(environment: "Environment", backend: Putting, path: str, values: str, data: "Stdin") -> bool:
+    """Write a file whose data goes past the shell; False when it has to go through it, and nothing was done."""
+    name = _run(environment, f"(k={secrets.token_hex(4)}\n{filescripts.BEGIN})", path).stdout_bytes
+    if not name:
+        return False
+    part = os.fsdecode(name)
+    place = f"t={_word(part)}\n"
+    done = False
+    try:
+        done = backend.put(part, _pieces(data))
+    except ConnectionLost:
+        raise
+    except OSError:
+        _run(environment, f"({place}{filescripts.COMPLAIN})", path)
+    finally:
+        if not done:
+            with suppress(EnvironmentUnavailable, OSError):
+                _run(environment, f'({place}rm -f -- "$t")', path)
+    if done:
+        _run(environment, f"({values}\n{place}{filescripts.END}{filescripts.FINISH})", path)
+    return done
+
+
+def _pieces(data: "Stdin") -> Iterable[bytes]:
+    if isinstance(data, bytes | bytearray | memoryview):
+        view = memoryview(data)
+        return (bytes(view[at : at + _CHUNK]) for at in range(0, len(view), _CHUNK))
+    return data  # type: ignore[return-value]  # this module gives bytes, or an iterator of them
 
 
 def stat(environment: "Environment", path: str) -> FileInfo:
@@ -185,7 +182,7 @@ def stat(environment: "Environment", path: str) -> FileInfo:
 def list_dir(environment: "Environment", path: str) -> list[FileInfo]:
     """See ``Environment.list_dir``."""
     full = _absolute(environment, path)
-    result = _run(environment, f"(set +f; {_LIST})", full)
+    result = _run(environment, f"(set +f; {filescripts.LIST})", full)
     listed, _, described = (b"\0" + result.stdout_bytes).partition(b"\0\0")
     names = listed.split(b"\0")[1:]
     return sorted(_entries(described, names, path), key=lambda info: info.name)
@@ -316,7 +313,7 @@ def download(environment: "Environment", remote: str, local: Path, progress: Pro
     part = local.with_name(f".shellward.{os.getpid()}.{threading.get_ident()}.part")
     try:
         with part.open("wb") as out:
-            _copy_out(environment, _READ, source, out, total=info.size, progress=progress)
+            _copy_out(environment, filescripts.READ, source, out, total=info.size, progress=progress)
         part.chmod(info.mode)
         os.utime(part, (info.modified.timestamp(), info.modified.timestamp()))
         part.replace(local)

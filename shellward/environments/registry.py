@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 BACKENDS = {
     "local": "shellward.environments.local",
     "docker": "shellward.environments.docker",
+    "ssh": "shellward.environments.ssh",
 }
 """Name to module. A new backend is one file, one line here, one extra, one test line, one page."""
 

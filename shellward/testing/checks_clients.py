@@ -72,12 +72,13 @@ def killed_client_and_its_lease(t: Trial) -> None:
 def living_client_keeps_its_lease(t: Trial) -> None:
     """A client that only waits, or is busy with one long command, renews its lease."""
     env = t.fresh(lease=2)
-    env.run("echo x >/tmp/kept").check()
-    assert env.run("sleep 7; cat /tmp/kept", timeout=20).stdout == "x\n"
+    kept = f"{env.backend.scratch}/kept"
+    env.run(f"echo x >{kept}").check()
+    assert env.run(f"sleep 7; cat {kept}", timeout=20).stdout == "x\n"
     import time
 
     time.sleep(7)
-    assert env.run("cat /tmp/kept").stdout == "x\n"
+    assert env.run(f"cat {kept}").stdout == "x\n"
 
 
 @terms(lease)
@@ -87,18 +88,19 @@ def another_process_attaches(t: Trial) -> None:
     Files and running processes are there, its commands are apart.
     """
     env, sleeper = t.fresh(), t.sleeper()
-    env.run(f"echo file >/tmp/file; X=mine; {sleeper.command} & echo").check()
+    place = env.backend.scratch
+    env.run(f"echo file >{place}/file; X=mine; {sleeper.command} & echo").check()
     said = t.client_says(
         f"""
         other = environments.attach({env.handle!r})
         assert other.handle == {env.handle!r} and other.kind == KIND
-        say(other.read_file("/tmp/file").decode().strip(), other.run("echo from other; (exit 4)").exit_code)
-        other.run("echo theirs >/tmp/theirs")
+        say(other.read_file("{place}/file").decode().strip(), other.run("echo from other; (exit 4)").exit_code)
+        other.run("echo theirs >{place}/theirs")
         other.detach()
         """
     )
     assert said == "file 4"
-    assert env.read_file("/tmp/theirs") == b"theirs\n"
+    assert env.read_file(f"{place}/theirs") == b"theirs\n"
     assert env.run("echo $X").stdout == "mine\n"
     sleeper.assert_alive(env)
 
@@ -112,9 +114,10 @@ def state_is_found_after_the_client_died(t: Trial) -> None:
     client = t.client(
         """
         env = make()
-        env.run("cd /tmp; PLAIN='a b'; export EXPORTED=2; echo data >/tmp/data").check()
+        env.run("cd /tmp; PLAIN='a b'; export EXPORTED=2").check()
+        env.run(f"echo data >{env.backend.scratch}/data").check()
         say(env.handle)
-        env.run("echo ran >>/tmp/ran; sleep 100")
+        env.run(f"echo ran >>{env.backend.scratch}/ran; sleep 100")
         """,
         lease=20,
     )
@@ -127,7 +130,7 @@ def state_is_found_after_the_client_died(t: Trial) -> None:
     env = environments.attach(handle)
     t.defer(env.close)
     with at_most(10, "the first command after attach"):
-        result = env.run("cat /tmp/data; cat /tmp/ran")
+        result = env.run(f"cd {env.backend.scratch} && cat data ran; cd /tmp")
     assert result.stdout == "data\nran\n"
     assert env.run('pwd; echo "$PLAIN $EXPORTED"').stdout == "/tmp\na b 2\n"
 
@@ -138,11 +141,12 @@ def detaching_leaves_it(t: Trial) -> None:
     from shellward import environments
 
     env = t.place.create(lease=30)
-    env.run("echo x >/tmp/x").check()
+    kept = f"{env.backend.scratch}/x"
+    env.run(f"echo x >{kept}").check()
     handle = env.handle
     env.detach()
     again = environments.attach(handle)
     t.defer(again.close)
-    assert again.run("cat /tmp/x").stdout == "x\n"
+    assert again.run(f"cat {kept}").stdout == "x\n"
     again.close()
     assert eventually(lambda: not t.place.processes(Handle(handle)), 5)

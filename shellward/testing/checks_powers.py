@@ -118,6 +118,9 @@ def isolation_is_as_stated(t: Trial) -> None:
         outside.write(b"outside\n")
         outside.flush()
         visible = t.env.run(f"cat {outside.name} 2>/dev/null").stdout == "outside\n"
+    if t.place.shared_host:  # it may be this machine, or one that others use
+        assert not t.env.capabilities.isolated
+        return
     assert visible == t.place.same_machine
     assert t.env.capabilities.isolated != visible
 

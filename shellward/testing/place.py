@@ -6,6 +6,9 @@ Nothing here judges; the checks do. Nothing here needs pytest.
 from __future__ import annotations
 
 import json
+import os
+import pwd
+import re
 import shlex
 import shutil
 import subprocess
@@ -113,6 +116,7 @@ class Place:
         root: commands run as root unless told otherwise.
         other_user: a user inside that is not the default one, or "" when there is none.
         same_machine: the sandbox's files and processes are this machine's.
+        shared_host: commands run on a whole machine, among others' processes and files: not isolated.
         lease: the sandbox ends some time after its client was lost; ``create`` takes ``lease=`` in seconds.
             False: it ends with its client.
         faults: see Faults.
@@ -133,6 +137,7 @@ class Place:
     root: bool = True
     other_user: str = ""
     same_machine: bool = False
+    shared_host: bool = False
     lease: bool = True
     faults: Faults = field(default_factory=Faults)
     refusals: Sequence[Refusal] = ()
@@ -207,22 +212,81 @@ def docker_labelled(label: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def sshd_directory() -> Path:
+    """Where tests/services/sshd keeps keys and a client's configuration."""
+    return Path(os.environ.get("SHELLWARD_SSHD_DIR") or "/tmp/shellward-sshd")
+
+
+def ssh_processes(directory: Path, user: str) -> Callable[[Viewed], list[Seen]]:
+    """Make a view of what a user's sessions run: all in the servers' process table that is his.
+
+    But for the servers' own processes, and for those that say that they are another environment's. Numbers are those
+    of the servers' table.
+    """
+    uid = pwd.getpwnam(user).pw_uid if user in {entry.pw_name for entry in pwd.getpwall()} else -1
+
+    def processes(env: Viewed) -> list[Seen]:
+        ours = (env.handle.partition("?")[0].rpartition("-")[2] + ";").encode()
+        try:
+            table = Path("/proc", (directory / "pid").read_text().strip(), "ns", "pid").readlink()
+        except OSError:
+            return []
+        found = []
+        for row in local_processes():
+            try:
+                entry = Path("/proc", str(row.pid))
+                if (entry / "ns" / "pid").readlink() != table or entry.stat().st_uid != uid:
+                    continue
+                marks = re.findall(rb"SHELLWARD_(?:SANDBOX|WATCHDOG)=([^\0]*)", (entry / "environ").read_bytes())
+                number = int((entry / "status").read_text().partition("NSpid:")[2].split("\n")[0].split()[-1])
+            except (OSError, ValueError, IndexError):
+                continue  # it has ended
+            server = row.args.startswith(("sshd: ", "/usr/sbin/sshd")) or number == 1
+            if not server and row.args and (not marks or ours in marks or ours == b";"):
+                found.append(Seen(number, row.state, row.args))
+        return found
+
+    return processes
+
+
+def ssh_left_behind(user: str) -> Callable[[], list[str]]:
+    """Make a list of what a user of this machine's has in the temporary directory, and of ours in his home."""
+
+    def left() -> list[str]:
+        entry = pwd.getpwnam(user)
+        mine = [path for path in Path("/tmp").glob("shellward-*") if re.fullmatch(r"shellward-[0-9a-f]{20}", path.name)]
+        return [
+            *(str(path) for path in mine if path.lstat().st_uid == entry.pw_uid),
+            *(str(path) for path in Path(entry.pw_dir).glob(".shellward*")),
+        ]
+
+    return left
+
+
 def local_small_disk(directory: Path) -> AbstractContextManager[SmallDisk]:
     """Mount a tmpfs of 1 MB at ``directory`` of this machine (needs root)."""
     return _Mounted(directory)
 
 
 class _Mounted(AbstractContextManager[SmallDisk]):
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, within: Sequence[str] = ()) -> None:
         self._directory = directory
+        self._within = within
 
     def __enter__(self) -> SmallDisk:
         self._directory.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self._directory], check=True)
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=1777", "tmpfs", str(self._directory)]
+        subprocess.run([*self._within, *mount], check=True)
         return SmallDisk({}, str(self._directory))
 
     def __exit__(self, *_exc: object) -> None:
-        subprocess.run(["umount", "-l", self._directory], check=True)
+        subprocess.run([*self._within, "umount", "-l", str(self._directory)], check=True)
+
+
+def ssh_small_disk(servers: Path, directory: Path) -> AbstractContextManager[SmallDisk]:
+    """Mount a tmpfs of 1 MB where the servers' sessions see it (needs root)."""
+    pid = (servers / "pid").read_text().strip()
+    return _Mounted(directory, ("nsenter", "--target", pid, "--mount", "--pid"))
 
 
 def docker_small_disk() -> AbstractContextManager[SmallDisk]:

@@ -20,6 +20,10 @@ from shellward.testing.place import (
     local_processes,
     local_small_disk,
     service_restart,
+    ssh_left_behind,
+    ssh_processes,
+    ssh_small_disk,
+    sshd_directory,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +31,7 @@ RUN = uuid.uuid4().hex[:12]
 LABEL = "shellward.conformance"
 IS_ROOT = os.geteuid() == 0
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
+SSHD = ROOT / "tests" / "services" / "sshd"
 
 
 def local(name: str, program: str, **more: Any) -> Place:
@@ -120,6 +125,57 @@ def docker(name: str, image: str, **more: Any) -> Place:
     )
 
 
+def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
+    """A real sshd on this machine (tests/services/sshd), whose sessions have a process table of their own."""
+    directory = sshd_directory()
+    small = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{name}")
+    nobody_there = {"known_hosts": str(directory / "nothing")}
+    return Place(
+        name=name,
+        kind="ssh",
+        config={"host": "shellward-target", "user": user, "config_file": str(directory / "config"), **(changes or {})},
+        processes=ssh_processes(directory, user),
+        root=user == "root",
+        python=shutil.which("python3") is not None,
+        shared_host=True,
+        left_behind=ssh_left_behind(user),
+        faults=Faults(
+            kill_sandbox="the host is not ours to remove; tests/ssh cuts connections instead",
+            restart_daemon="tests/ssh ends the server and its sessions",
+            small_disk=(lambda: ssh_small_disk(directory, small)) if can_mount() else "needs root to mount one",
+            small_memory="the host's limits are its own",
+            few_pids="the host's limits are its own",
+            shared_directory="nothing is mounted on a host",
+        ),
+        refusals=[
+            Refusal(name="closed port", config={"port": 9}, mentions=("port 9", "refuses")),
+            Refusal(name="unknown name", config={"host": "no-such-host.invalid"}, mentions=("no-such-host.invalid",)),
+            Refusal(name="unknown host key", config=nobody_there, mentions=("SHA256:",)),
+            Refusal(name="wrong key", config={"identity_file": str(directory / "other")}, mentions=("other",)),
+            Refusal(name="no key", config={"identity_file": str(directory / "none")}, mentions=("no such file",)),
+            Refusal(name="no shell", config={"user": "shellward-nologin"}, mentions=("not available",)),
+            Refusal(name="password only", config={"user": "shellward-password"}, mentions=("password",)),
+        ],
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "host": 7,
+            "port": "many",
+            "user": {},
+            "identity_file": 7,
+            "known_hosts": 7,
+            "host_keys": "whatever",
+            "config_file": 7,
+            "connect_timeout": "soon",
+            "keepalive": 0,
+            "lease": "soon",
+            "passphrase": "open sesame",
+        },
+        **more,
+    )
+
+
 @cache
 def can_mount() -> bool:
     """Whether this process may mount a tmpfs: root in most places, not in every container."""
@@ -148,7 +204,10 @@ LOCAL_SH = local("local-sh", "sh", shell="sh")
 LOCAL_BUSYBOX = local("local-busybox", busybox_sh(), shell="sh", deviations=BUSYBOX)
 DOCKER_BASH = docker("docker-bash", "shellward/sandbox:latest", other_user="nobody")
 DOCKER_BUSYBOX = docker("docker-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX)
+SSH_BASH = ssh("ssh-bash", "shellward-ssh")
+SSH_SH = ssh("ssh-sh", "shellward-sh", shell="sh", changes={"shell": "sh"})
+SSH_ROOT = ssh("ssh-root", "root")
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT)
 
 
 @cache
@@ -159,6 +218,9 @@ def why_absent(place: Place) -> str:
     if place.kind == "local":
         shell = str(place.config["shell"])
         return "" if shutil.which(shell) else f"{shell} is not installed"
+    if place.kind == "ssh":
+        there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
+        return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config["image"])

@@ -1,7 +1,10 @@
 """Which kinds there are, and what is said of one that is not there or lacks its SDK."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +16,7 @@ import sys
 sys.modules[{sdk!r}] = None  # what a missing package looks like to an import
 from shellward.core.errors import MissingDependency
 from shellward.environments import attach, create, doctor
-for call in (lambda: create({kind!r}), lambda: attach({kind!r} + ":x")):
+for call in (lambda: create({kind!r}, **{more!r}), lambda: attach({kind!r} + ":x")):
     try:
         call()
     except MissingDependency as error:
@@ -42,13 +45,14 @@ def test_local_cannot_be_attached_to() -> None:
         attach("local:1.x")
 
 
-@pytest.mark.parametrize(("kind", "sdk"), [("docker", "docker")])
+@pytest.mark.parametrize(("kind", "sdk"), [("docker", "docker"), ("ssh", "paramiko")])
 def test_a_missing_sdk_is_answered_with_its_install_line(kind: str, sdk: str) -> None:
-    code = WITHOUT.format(kind=kind, sdk=sdk)
+    code = WITHOUT.format(kind=kind, sdk=sdk, more={"host": "x"} if kind == "ssh" else {})
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     first, second, diagnosis = done.stdout.splitlines()
-    assert first == second == f"True the {sdk} SDK is not installed; run: pip install 'shellward[{kind}]'"
+    what = "the docker SDK" if sdk == "docker" else sdk
+    assert first == second == f"True {what} is not installed; run: pip install 'shellward[{kind}]'"
     assert "works=False" in diagnosis
     assert f"pip install 'shellward[{kind}]'" in diagnosis
 
@@ -71,3 +75,19 @@ def test_every_backend_is_diagnosed() -> None:
     assert list(diagnoses) == list(registry.BACKENDS)
     assert diagnoses["local"].works
     assert all(each.works or each.advice for each in diagnoses.values())
+
+
+@pytest.mark.parametrize("kind", registry.BACKENDS)
+def test_a_backend_is_complete(kind: str) -> None:
+    """Module, extra, a line in the tests' requirements, a page: what a new one touches, and nothing is missing."""
+    root = Path(__file__).parents[3]
+    module = root / registry.BACKENDS[kind].replace(".", "/")
+    assert module.with_suffix(".py").is_file() or (module / "__init__.py").is_file()
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert kind == "local" or extras[kind], f"pyproject.toml: extra {kind}"
+    assert kind == "local" or f"[{kind}" in extras["all"][0] or f",{kind}" in extras["all"][0]
+    required = re.search(r"SHELLWARD_TEST_REQUIRE=(\S+)", (root / "tests" / "run").read_text())
+    assert required, "tests/run requires nothing"
+    assert kind in required[1].split(","), f"tests/run: SHELLWARD_TEST_REQUIRE lacks {kind}"
+    page = root / "docs" / f"{kind}.md"
+    assert page.is_file() or kind in {"local", "docker"}, f"docs/{kind}.md"  # README and cli.md have those two

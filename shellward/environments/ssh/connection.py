@@ -1,0 +1,184 @@
+"""One connection: reached, its host key verified, logged in. It fails in time, and says what to do."""
+
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from shellward.core.errors import EnvironmentUnavailable
+from shellward.environments.ssh.config import SshConfig
+from shellward.environments.ssh.hostkeys import KnownHosts
+from shellward.environments.ssh.link import Link, dial, spawn
+from shellward.environments.ssh.login import log_in
+from shellward.environments.ssh.target import Target, sdk
+
+_WINDOW: Final = 1 << 23
+_PACKET: Final = 1 << 17
+"""Sizes that let a flood through at the full rate; what paramiko asks for by itself halves it."""
+_REKEY_BYTES: Final = 1 << 35
+_REKEY_PACKETS: Final = 1 << 31
+"""When keys are changed. OpenSSH does so for AES after 64 GB or 2^31 packets (RFC 4344, section 3)."""
+_FALL: Final = 0.1
+_LOG: Final = "shellward.ssh.paramiko"
+_GLOBAL_REQUEST: Final = b"\x50"
+"""RFC 4254, section 4."""
+
+
+class Connection:
+    """An open connection.
+
+    Attributes:
+        transport: paramiko's.
+        target: whose.
+        channels: how many are open or being opened; the pool counts.
+        served: it has given a channel.
+        refused: monotonic time at which it last refused a channel.
+    """
+
+    def __init__(self, transport: Any, link: Link, target: Target, before: "Connection | None") -> None:
+        self.transport = transport
+        self.target = target
+        self.channels = 0
+        self.served = False
+        self.refused = 0.0
+        self._link = link
+        self._before = before
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take a channel, as far as is known."""
+        return bool(self.transport.is_active())
+
+    def why_lost(self) -> str:
+        """Say why it has ended; empty: it has not."""
+        if not self._link.lost:
+            self.transport.join(_FALL)  # its channels end a moment before it says so itself
+            if self.alive:
+                return ""
+        why = self._link.lost or str(self.transport.saved_exception or "") or "it was closed by the other side"
+        return f"the connection to {self.target.name} is lost: {why}"
+
+    def close(self) -> None:
+        """Close it and those below. Idempotent."""
+        self._link.probe = None
+        self._link.close()
+        self.transport.close()
+        self.transport.join(1.0)
+        if self._before is not None:
+            self._before.close()
+
+
+def connect(target: Target, settings: SshConfig, deadline: float | None = None) -> Connection:
+    """Connect and log in.
+
+    Args:
+        target: where.
+        settings: limits, and the passphrases' callback.
+        deadline: monotonic time by which it has to be there; None: as the settings say.
+
+    Raises:
+        EnvironmentUnavailable: nobody answers there, it is not who it should be, or it does not let us in.
+    """
+    if deadline is None:
+        deadline = time.monotonic() + settings.connect_timeout
+    with contextlib.ExitStack() as stack:
+        before = None
+        if target.jump is not None and target.command is None:
+            before = connect(target.jump, settings, deadline)
+            stack.callback(before.close)
+        link = _reach(target, settings, before, deadline)
+        stack.callback(link.close)
+        transport = _transport(target, link)
+        stack.callback(transport.close)
+        with _explained(target, transport, link):
+            _shake_hands(target, transport, deadline)
+            log_in(target, transport, settings, deadline)
+        link.probe = lambda: _probe(transport)
+        stack.pop_all()
+    return Connection(transport, link, target, before)
+
+
+def _left(deadline: float) -> float:
+    return max(0.1, deadline - time.monotonic())
+
+
+def _reach(target: Target, settings: SshConfig, before: Connection | None, deadline: float) -> Link:
+    where = f"{target.address} port {target.port}"
+    paramiko = sdk()
+    try:
+        if target.command is not None:
+            stream, process = spawn(target.command)
+            return Link(stream, settings.keepalive, process)
+        if before is None:
+            return Link(dial(target.address, target.port, _left(deadline)), settings.keepalive)
+        channel = before.transport.open_channel(
+            "direct-tcpip", (target.address, target.port), ("127.0.0.1", 0), timeout=_left(deadline)
+        )
+        return Link(channel, settings.keepalive)
+    except socket.gaierror as error:
+        raise EnvironmentUnavailable(
+            f"there is no host {target.address!r} ({error.strerror}); see ssh: host"
+        ) from error
+    except TimeoutError as error:
+        raise EnvironmentUnavailable(
+            f"{where} does not answer within {settings.connect_timeout:g} s; is the host up, is a firewall between?"
+        ) from error
+    except ConnectionRefusedError as error:
+        raise EnvironmentUnavailable(f"{where} refuses connections; does an SSH server run there?") from error
+    except (OSError, paramiko.SSHException) as error:
+        through = f" through {before.target.name}" if before is not None else ""
+        raise EnvironmentUnavailable(f"{where} cannot be reached{through}: {error}") from error
+
+
+def _transport(target: Target, link: Link) -> Any:
+    paramiko = sdk()
+    transport = paramiko.Transport(link, default_window_size=_WINDOW, default_max_packet_size=_PACKET)
+    # Errors are raised; what it logs of them is for those who ask for this logger.
+    logger = logging.getLogger(_LOG)
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    transport.set_log_channel(_LOG)
+    options = transport.get_security_options()
+    # One pass of hardware instead of two over each packet: three times as fast as the cipher paramiko takes first.
+    quick = [name for name in ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com") if name in options.ciphers]
+    options.ciphers = tuple(quick + [name for name in options.ciphers if name not in quick])
+    KnownHosts(target).prefer(transport)
+    return transport
+
+
+def _shake_hands(target: Target, transport: Any, deadline: float) -> None:
+    transport.banner_timeout = transport.handshake_timeout = _left(deadline)
+    transport.start_client(timeout=_left(deadline))
+    KnownHosts(target).verify(transport.get_remote_server_key())
+    if str(transport.local_cipher).startswith("aes"):
+        transport.packetizer.REKEY_BYTES = _REKEY_BYTES
+        transport.packetizer.REKEY_PACKETS = _REKEY_PACKETS
+
+
+@contextlib.contextmanager
+def _explained(target: Target, transport: Any, link: Link) -> Iterator[None]:
+    paramiko = sdk()
+    name = f"{target.name} ({target.address} port {target.port})"
+    try:
+        yield
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        cause = transport.saved_exception or error
+        detail = link.lost or " ".join(str(cause).split())[:200] or type(cause).__name__
+        if "banner" in detail or "timed out" in detail.lower() or isinstance(cause, EOFError | TimeoutError):
+            raise EnvironmentUnavailable(
+                f"{name} accepts connections but does not speak SSH in time: {detail}; is that an SSH server?"
+            ) from error
+        raise EnvironmentUnavailable(f"no agreement with the SSH server of {name}: {detail}") from error
+
+
+def _probe(transport: Any) -> None:
+    """Ask for a sign of life: a request that nobody knows has to be refused (RFC 4254, section 4)."""
+    if not transport.clear_to_send.is_set():
+        return  # keys are being changed, which the other side has to answer, too
+    message = sdk().Message()
+    message.add_byte(_GLOBAL_REQUEST)
+    message.add_string("keepalive@openssh.com")
+    message.add_boolean(True)
+    transport._send_user_message(message)  # noqa: SLF001  # global_request() waits, and this is the thread that reads

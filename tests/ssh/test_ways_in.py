@@ -1,0 +1,236 @@
+"""Ways to a host and into it: OpenSSH's configuration, jumps, keys, certificates, an agent, host keys."""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PORT, Make
+
+from shellward import environments
+from shellward.core.errors import ConfigError, EnvironmentUnavailable
+
+
+@pytest.mark.parametrize("host", ["shellward-target", "shellward-hop", "shellward-command"])
+def test_the_ways_of_the_configuration(make: Make, host: str) -> None:
+    environment = make(host=host)
+    assert environment.run("id -un").stdout == "shellward-ssh\n"
+    assert environment.run("cat | wc -c", stdin=b"x" * 1_000_000).stdout.strip() == "1000000"
+
+
+def test_a_chain_of_jumps(make: Make, keys: Path, tmp_path: Path) -> None:
+    more = tmp_path / "config"
+    text = (keys / "config").read_text()
+    more.write_text(
+        text + "Host far\n  HostName 127.0.0.1\n  Port 1\n  ProxyJump shellward-jump,shellward-sh@shellward-jump\n"
+    )
+    environment = make(
+        host="far",
+        config_file=str(more),
+        port=PORT,
+        user="shellward-ssh",
+        identity_file=str(keys / "client"),
+        known_hosts=str(keys / "known_hosts"),
+    )
+    assert environment.run("id -un").stdout == "shellward-ssh\n"
+
+
+def test_no_configuration_at_all(make: Make, keys: Path) -> None:
+    environment = make(
+        host="127.0.0.1",
+        port=PORT,
+        user="root",
+        config_file="",
+        identity_file=str(keys / "client"),
+        known_hosts=str(keys / "known_hosts"),
+    )
+    assert environment.run("id -un").stdout == "root\n"
+    with environments.attach(environment.handle) as other:
+        assert other.run("id -un").stdout == "root\n"
+
+
+def test_a_locked_key_asks_for_its_passphrase(make: Make, keys: Path) -> None:
+    asked: list[str] = []
+
+    def passphrase(path: str) -> str:
+        asked.append(path)
+        return "open sesame"
+
+    locked = str(keys / "locked")
+    assert make(identity_file=locked, passphrase=passphrase).run("echo in").stdout == "in\n"
+    assert set(asked) == {locked}
+    for wrong in (None, lambda _path: None, lambda _path: "wrong"):
+        with pytest.raises(EnvironmentUnavailable, match=r"locked by a passphrase: .*locked"):
+            make(identity_file=locked, passphrase=wrong)
+
+
+def test_a_certificate_lets_in(make: Make, keys: Path, tmp_path: Path) -> None:
+    assert make(identity_file=str(keys / "certified")).run("echo in").stdout == "in\n"
+    bare = tmp_path / "bare"
+    bare.write_bytes((keys / "certified").read_bytes())
+    with pytest.raises(EnvironmentUnavailable, match="does not let us in"):
+        make(identity_file=str(bare))
+
+
+@pytest.fixture
+def agent(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    address = tmp_path / "agent"
+    with subprocess.Popen(["ssh-agent", "-D", "-a", str(address)], stdout=subprocess.DEVNULL) as process:
+        while not address.exists():
+            time.sleep(0.01)
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(address))
+        subprocess.run(["ssh-add", "-q", keys / "client"], check=True, capture_output=True)
+        yield
+        process.send_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_key_of_an_agent(make: Make, keys: Path, tmp_path: Path) -> None:
+    plain = {"host": "127.0.0.1", "port": PORT, "user": "shellward-ssh", "config_file": ""}
+    known = {"known_hosts": str(keys / "known_hosts")}
+    assert make(**plain, **known).run("echo in").stdout == "in\n"
+    # A key of which only the public half is here.
+    public = tmp_path / "client"
+    public.write_text("locked away")
+    (tmp_path / "client.pub").write_bytes((keys / "client.pub").read_bytes())
+    assert make(**plain, **known, identity_file=str(public)).run("echo in").stdout == "in\n"
+
+
+def test_an_unknown_host_is_refused_with_what_would_accept_it(make: Make, keys: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        make(known_hosts=str(known))
+    message = str(caught.value)
+    fingerprint = subprocess.run(["ssh-keygen", "-lf", keys / "host.pub"], capture_output=True, text=True, check=True)
+    assert fingerprint.stdout.split()[1] in message
+    line = message.rpartition(": ")[2]
+    assert not known.exists()
+    known.write_text(f"{line}\n")
+    assert make(known_hosts=str(known)).run("echo in").stdout == "in\n"
+
+
+def test_accept_new_remembers_and_refuses_another_key(make: Make, keys: Path, tmp_path: Path) -> None:
+    known = tmp_path / "dir" / "known"
+    assert make(known_hosts=str(known), host_keys="accept-new").run("echo in").stdout == "in\n"
+    assert len(known.read_text().splitlines()) == 1
+    assert known.stat().st_mode & 0o777 == 0o600
+    make(known_hosts=str(known)).run("true").check()
+    other = (keys / "jump.pub").read_text().split()
+    known.write_text(f"[127.0.0.1]:{PORT} {other[0]} {other[1]}")
+    for policy in ("strict", "accept-new"):
+        with pytest.raises(EnvironmentUnavailable, match="is not the one that is known") as caught:
+            make(known_hosts=str(known), host_keys=policy)
+        assert "ssh-keygen -R" in str(caught.value)
+        assert str(caught.value).count("SHA256:") == 2
+
+
+def test_hashed_names_of_known_hosts(make: Make, keys: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    known.write_bytes((keys / "known_hosts").read_bytes())
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", known], check=True, capture_output=True)
+    assert "127.0.0.1" not in known.read_text()
+    assert make(known_hosts=str(known)).run("echo in").stdout == "in\n"
+
+
+def _refused(make: Make, within: float, **changes: Any) -> str:
+    start = time.monotonic()
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        make(**changes)
+    assert time.monotonic() - start < within
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_what_is_refused_says_why(make: Make, keys: Path) -> None:
+    assert "refuses connections" in _refused(make, 3, port=9)
+    assert "there is no host 'no-such.invalid'" in _refused(make, 8, host="no-such.invalid")
+    assert str(keys / "other") in _refused(make, 8, identity_file=str(keys / "other"))
+    assert "takes password only" in _refused(make, 8, user="shellward-password")
+    assert "currently not available" in _refused(make, 8, user="shellward-nologin")
+    assert "no such file" in _refused(make, 8, identity_file="/no/such/key")
+    assert "unusable" in _refused(make, 8, identity_file=str(keys / "known_hosts"))
+    assert "/no/such/place" in _refused(make, 8, cwd="/no/such/place")
+
+
+@contextlib.contextmanager
+def _server(answer: bytes, *, close: bool = False) -> Iterator[int]:
+    """Accept connections, say something, and nothing else."""
+    kept: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    connection.sendall(answer)
+                    if close:
+                        connection.close()
+                    else:
+                        kept.append(connection)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for each in kept:
+                each.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "close"),
+    [(b"", False), (b"", True), (b"HTTP/1.1 400 Bad Request\r\n\r\n", True), (b"SSH-2.0-Silent\r\n", False)],
+)
+def test_servers_that_say_nothing_or_something_else(make: Make, answer: bytes, close: bool) -> None:
+    with _server(answer, close=close) as port:
+        message = _refused(make, 5, port=port, connect_timeout=2)
+        assert "SSH" in message, message
+        assert f"port {port}" in message
+
+
+def test_a_jump_host_that_cannot_get_there(make: Make) -> None:
+    message = _refused(make, 8, host="shellward-hop", port=9)
+    assert "port 9" in message
+    assert "through" in message
+
+
+def test_a_proxy_command_that_fails(make: Make, tmp_path: Path) -> None:
+    more = tmp_path / "config"
+    more.write_text("Host broken\n  ProxyCommand exit 3\n")
+    assert "SSH" in _refused(make, 8, host="broken", config_file=str(more))
+
+
+def test_settings_that_are_none(make: Make, tmp_path: Path) -> None:
+    loop = tmp_path / "config"
+    loop.write_text("Host a\n  ProxyJump b\nHost b\n  ProxyJump a\n")
+    for changes, key in (
+        ({"host": "a", "config_file": str(loop)}, "ProxyJump"),
+        ({"config_file": str(tmp_path / "missing")}, "config_file"),
+        ({"host": "-oProxyCommand=x"}, "host"),
+        ({"port": 70_000}, "port"),
+        ({"host_keys": "off"}, "host_keys"),
+    ):
+        with pytest.raises(ConfigError, match=key):
+            make(**changes)
+
+
+def test_it_prints_nothing_itself(keys: Path) -> None:
+    """The library below logs failures; that is not for standard error."""
+    code = (
+        "from shellward import environments\nfrom shellward.core.errors import ShellwardError\n"
+        f"for more in (dict(port=9), dict(user='shellward-password'), dict(known_hosts='/dev/null')):\n"
+        f"    try: environments.create('ssh', host='shellward-target', config_file={str(keys / 'config')!r}, **more)\n"
+        "    except ShellwardError as error: pass\n    else: raise SystemExit(1)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
