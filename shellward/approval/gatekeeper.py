@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from shellward.approval import callbacks, grants, policy
 from shellward.approval.context import UNREADABLE, Answer, ApprovalRequest, Context, Detected, Review
 from shellward.approval.journal import Journal
+from shellward.approval.live import LiveSettings
 from shellward.approval.policy import Case, Outcome
 from shellward.approval.reach import EVERYTHING, Reach
 from shellward.approval.rules import Rules
 from shellward.approval.withdrawal import Descriptor, Withdrawal
 from shellward.config import paths
-from shellward.config.loader import Loaded
+from shellward.config.loader import Loaded, load
 from shellward.config.schema import Config
 from shellward.core.errors import ConfigError
 from shellward.core.gate import Decision, Finding, Severity, Verdict
@@ -73,6 +74,8 @@ class Gate:
         reviewer: the smart reviewer; None makes one from the settings when it is first needed.
         terminal: whether a person may be asked on this program's terminal.
         follow: ``command_allowlist`` is that of the settings file, also when that is changed meanwhile.
+        reload: reads the settings anew when their file has changed; what it says holds from the next command on.
+            None: they stay as they are.
     """
 
     def __init__(
@@ -87,8 +90,10 @@ class Gate:
         reviewer: "Reviewer | None" = None,
         terminal: bool = True,
         follow: bool = False,
+        reload: "Callable[[], Config] | None" = None,
     ) -> None:
         self.reach = reach
+        self._live = LiveSettings(config, config_file, reload) if reload and config_file else None
         self._settings = config.approval
         self._rules = Rules(config.approval.rules)
         self._grants = grants.GrantStore(config.approval.command_allowlist, config_file, follow=follow)
@@ -100,6 +105,7 @@ class Gate:
         self._lock = threading.Lock()
         self._at_terminal = threading.Lock()
         self._own_session = secrets.token_hex(8)
+        self._generation = 0
         self._unasked = functools.lru_cache(_MOST_UNASKED)(self._without_findings)
 
     def decide(
@@ -140,10 +146,12 @@ class Gate:
         """
         if isinstance(command, str) or command.findings or not isinstance(command, Hashable):
             return None
-        decision = self._unasked(command, context)
+        self._follow_settings()
+        decision = self._unasked(command, context, self._generation)
         return None if decision is None else self._recorded(decision)
 
-    def _without_findings(self, detected: Detected, context: Context) -> Decision | None:
+    def _without_findings(self, detected: Detected, context: Context, generation: int) -> Decision | None:
+        del generation  # of the settings: what was decided by older ones is not found any more
         decision = policy.decide(self._case(detected, context)).decision
         return decision if decision.verdict is Verdict.ALLOW else None
 
@@ -210,7 +218,18 @@ class Gate:
         if self._journal is not None:
             self._journal.close()
 
+    def _follow_settings(self) -> None:
+        """Take over what was changed in the settings' file meanwhile."""
+        if self._live is None or (config := self._live.changed()) is None:
+            return
+        with self._lock:
+            if config.approval.reviewer != self._settings.reviewer:
+                self._reviewer = None
+            self._settings, self._rules = config.approval, Rules(config.approval.rules)
+            self._generation += 1
+
     def _case(self, command: str | Detected, context: Context) -> Case:
+        self._follow_settings()
         detected = command if not isinstance(command, str) else self._found(command, context)
         return Case(
             detected=detected,
@@ -345,6 +364,7 @@ def open_gate(loaded: Loaded, *, reach: Reach = EVERYTHING, terminal: bool = Tru
         journal=Journal(loaded.config.audit, paths.audit_file()),
         terminal=terminal,
         follow=not loaded.sources.get(_ALLOWLIST, "").startswith(("$", "argument")),
+        reload=None if "argument" in loaded.sources.values() else lambda: load(file=loaded.file).config,
     )
 
 
