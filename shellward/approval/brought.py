@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from shellward.approval.detect import Detection
-from shellward.approval.engine import find, shift, takes_orders
+from shellward.approval.engine import NO_PACKS, Packs, find, shift, takes_orders
 from shellward.approval.nearby import NOTHING_NEARBY, Nearby, Wanted, wanted
 from shellward.command.known import NOTHING, Known, changes_state, defined, traps_state
 from shellward.command.trace import trace
@@ -79,13 +79,14 @@ class Look:
     hashed: Mapping[str, str] = field(default_factory=dict)
 
 
-def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE) -> Look:
+def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE, packs: Packs = NO_PACKS) -> Look:
     """Find what should pause an agent in a command and all that it brings along. Pure.
 
     Args:
         command: the command line.
         cwd: working directory it would run in, when known.
         brought: what comes with it.
+        packs: rules of the user's own.
     """
     known = brought.known
     made = brought.nearby.lines()
@@ -93,14 +94,14 @@ def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE) -> Look:
     orders = False
     stdin = None
     if brought.stdin is not None or brought.more:
-        traced, findings = find(text, cwd, None, known, _MARKER)
+        traced, findings = find(text, cwd, None, known, _MARKER, packs)
         orders = takes_orders(traced, _LABEL)
         if orders and (brought.stdin or not brought.more):
             given = brought.stdin or ""
             stdin = given[:MOST_INPUT] + (_MARKER if len(given) > MOST_INPUT else "")
-            traced, findings = find(text, cwd, None, known, stdin)
+            traced, findings = find(text, cwd, None, known, stdin, packs)
     else:
-        traced, findings = find(text, cwd, None, known)
+        traced, findings = find(text, cwd, None, known, packs=packs)
     if made:  # what the lines of our own do is nobody's deed
         findings = tuple(f for f in findings if not 0 < f.span[1] <= len(made) and not _of_a_recipe(f))
     before = known.lines(traced.used) if traced.used else ""
@@ -124,7 +125,7 @@ def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE) -> Look:
     )
 
 
-def again(before: Look, command: str, *, cwd: str | None, brought: Brought) -> Look:
+def again(before: Look, command: str, *, cwd: str | None, brought: Brought, packs: Packs = NO_PACKS) -> Look:
     """Look at a command once more, with what the first look wanted to know of the file system.
 
     What was found without it counts still: knowing more makes nothing harmless.
@@ -134,8 +135,9 @@ def again(before: Look, command: str, *, cwd: str | None, brought: Brought) -> L
         command: the command line.
         cwd: working directory it would run in, when known.
         brought: what comes with it, ``nearby`` included.
+        packs: rules of the user's own.
     """
-    seen = look(command, cwd=cwd, brought=brought)
+    seen = look(command, cwd=cwd, brought=brought, packs=packs)
     now = {(f.rule, f.inner, f.via, f.cwd) for f in seen.detection.findings}
     offset = len(seen.detection.command) - len(before.detection.command)
     lost = [

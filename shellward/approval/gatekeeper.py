@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shellward.approval import callbacks, grants, policy
@@ -27,10 +28,13 @@ from shellward.core.errors import ConfigError
 from shellward.core.gate import Decision, Finding, Severity, Verdict
 
 if TYPE_CHECKING:
+    from shellward.approval.engine import Packs
     from shellward.approval.reviewer import Reviewer, Spend
+    from shellward.approval.rule import Rule
 
 T = TypeVar("T")
 _NOWHERE: Final = Context()
+_NO_PACKS: Final = MappingProxyType[str, "tuple[Rule, ...]"]({})
 _ALLOWLIST: Final = "approval.command_allowlist"
 _MOST_UNASKED: Final = 512
 """So many decisions about harmless commands are kept."""
@@ -99,7 +103,8 @@ class Gate:
         self._grants = grants.GrantStore(config.approval.command_allowlist, config_file, follow=follow)
         self._approvals_dir = approvals_dir
         self._journal = journal
-        self._detect = detect or _default_detect()
+        self.packs = _packs(config)
+        self._detect = detect
         self._reviewer = reviewer
         self._terminal = terminal
         self._lock = threading.Lock()
@@ -146,7 +151,7 @@ class Gate:
         """
         if isinstance(command, str) or command.findings or not isinstance(command, Hashable):
             return None
-        self._follow_settings()
+        self.follow_settings()
         decision = self._unasked(command, context, self._generation)
         return None if decision is None else self._recorded(decision)
 
@@ -218,18 +223,25 @@ class Gate:
         if self._journal is not None:
             self._journal.close()
 
-    def _follow_settings(self) -> None:
-        """Take over what was changed in the settings' file meanwhile."""
-        if self._live is None or (config := self._live.changed()) is None:
+    def follow_settings(self) -> int:
+        """Take over what was changed in the settings' file meanwhile; return how often that has happened."""
+        if self._live is not None and (config := self._live.changed()) is not None:
+            self._take_over(config)
+        return self._generation
+
+    def _take_over(self, config: Config) -> None:
+        try:
+            rules, packs = Rules(config.approval.rules), _packs(config)
+        except ConfigError:  # as with the settings themselves: what held before holds on
             return
         with self._lock:
             if config.approval.reviewer != self._settings.reviewer:
                 self._reviewer = None
-            self._settings, self._rules = config.approval, Rules(config.approval.rules)
+            self._settings, self._rules, self.packs = config.approval, rules, packs
             self._generation += 1
 
     def _case(self, command: str | Detected, context: Context) -> Case:
-        self._follow_settings()
+        self.follow_settings()
         detected = command if not isinstance(command, str) else self._found(command, context)
         return Case(
             detected=detected,
@@ -242,7 +254,11 @@ class Gate:
 
     def _found(self, command: str, context: Context) -> Detected:
         try:
-            return self._detect(command, cwd=context.cwd)
+            if self._detect is not None:
+                return self._detect(command, cwd=context.cwd)
+            from shellward.approval.detect import detect_dangerous_command
+
+            return detect_dangerous_command(command, cwd=context.cwd, packs=self.packs)
         except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the gate
             return Unreadable(command, error)
 
@@ -368,10 +384,13 @@ def open_gate(loaded: Loaded, *, reach: Reach = EVERYTHING, terminal: bool = Tru
     )
 
 
-def _default_detect() -> Detect:
-    from shellward.approval.detect import detect_dangerous_command
+def _packs(config: Config) -> "Packs":
+    """Read the user's own packs; without any, nothing is loaded for them."""
+    if not config.approval.packs:
+        return _NO_PACKS
+    from shellward.approval.packs import load_packs
 
-    return detect_dangerous_command
+    return load_packs(config.approval.packs)
 
 
 async def _in_thread(work: Callable[[], T], withdrawal: Withdrawal) -> T:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Verdict
 from shellward.environments.encoding import encode_text, quote
-from shellward.environments.running import make_call
+from shellward.environments.call import Call
 from shellward.terminal_tool.memory import Memory, only_runs
 from shellward.terminal_tool.places import Places
 from shellward.terminal_tool.typed import TypedInput
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from shellward.approval.gatekeeper import Gate
     from shellward.core.types import Result
     from shellward.environments.base import Backend
-    from shellward.environments.call import Call
     from shellward.environments.environment import Environment
     from shellward.environments.pool import Start
     from shellward.environments.shell import Shell
 
+CALLER: Final[ContextVar[Withdrawal | None]] = ContextVar("shellward_caller", default=None)
+"""Is withdrawn when whoever called for a command no longer wants it."""
 _MOST_KEPT: Final = 512
 """So many looks at commands are kept, for when they come again."""
 _MOST_LOOKS: Final = 8
@@ -157,14 +159,15 @@ class Judge:
             ApprovalDenied: it may not be done.
             EnvironmentUnavailable: the environment was closed meanwhile.
         """
-        call = make_call(text)
+        call = Call(text=text, shown=text)
+        self.gate.follow_settings()
         context = replace(self._context, cwd=self._environment.cwd or None)
         seen = self._seen(call, context, Brought())
         if seen.wanted:
             there = self._places.real(seen.wanted.paths)
             lines = "".join(f"/bin/cat >{line_of([path])} </dev/null\n" for path in there)
             if lines:  # links are followed, so what they lead to is written
-                seen = self._seen(make_call(f"{text}\n{lines}"), context, Brought())
+                seen = self._seen(replace(call, text=f"{text}\n{lines}"), context, Brought())
         decision = self._decide(seen.detection, context, end="Nothing was written.")
         started = time.monotonic()
         try:
@@ -185,11 +188,12 @@ class Judge:
 
     def _look(self, shell: "Shell", call: "Call", start: "Start") -> "_Sight":
         """Look at a command with all that it brings along."""
+        generation = self.gate.follow_settings()
         known = self._memory.known(start)
         place, call = self._place(shell, call, start)
         if call.stdin is None and not call.env:
             # Looking is pure, and what was known is never changed: another state is another object.
-            key = (call.text, call.words, place, shell.user, id(known))
+            key = (call.text, call.words, place, shell.user, id(known), generation)
             before = self._looks.get(key)
             stale = before is None or before.known is not known
             if before is not None and not stale and before.seen.wanted:
@@ -228,8 +232,8 @@ class Judge:
         text = call.text if call.words is None else line_of(call.words)
         try:
             if before is not None:
-                return again(before, text, cwd=context.cwd, brought=brought)
-            return look(text, cwd=context.cwd, brought=brought)
+                return again(before, text, cwd=context.cwd, brought=brought, packs=self.gate.packs)
+            return look(text, cwd=context.cwd, brought=brought, packs=self.gate.packs)
         except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the door
             from shellward.approval.detect import Detection
 
@@ -273,6 +277,8 @@ class Judge:
     @contextmanager
     def _question(self) -> Iterator[Withdrawal]:
         withdrawal = Withdrawal()
+        if (caller := CALLER.get()) is not None:
+            caller.listen(withdrawal.withdraw)
         with self._lock:
             if self._closed:
                 raise EnvironmentUnavailable("the environment was closed; nothing was run")
