@@ -337,9 +337,15 @@ def reach_of_environment(environment: "Environment", *, lasting: bool) -> Reach:
 
 
 def target_of(backend: "Backend") -> str:
-    """Say which environment of its kind this is: an approval for one image is none for another."""
+    """Say which environment of its kind this is: an approval for one image, or one host, is none for another."""
     config = getattr(backend, "config", None)
-    return str(getattr(config, "image", ""))
+    given = {name: getattr(config, name, None) for name in ("image", "name", "context", "user", "host", "port")}
+    if given["host"]:
+        user = f"{given['user']}@" if given["user"] else ""
+        port = f":{given['port']}" if given["port"] else ""
+        return f"{user}{given['host']}{port}"
+    place = [f"{name}={given[name]}" for name in ("name", "context") if given[name]]
+    return " ".join([str(given["image"] or ""), *place]).strip()
 
 
 def _streams(call: "Call") -> bool:
