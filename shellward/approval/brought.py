@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from shellward.approval.detect import Detection
 from shellward.approval.engine import NO_PACKS, Packs, find, shift, takes_orders
-from shellward.approval.nearby import NOTHING_NEARBY, Nearby, Wanted, wanted
+from shellward.approval.nearby import NOTHING_NEARBY, NOTHING_WANTED, Nearby, Wanted, wanted
 from shellward.command.known import NOTHING, Known, changes_state, defined, traps_state
 from shellward.command.trace import trace
 from shellward.command.values import unknown
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 STATE_RULE: Final = "unknown.session-state"
 """Rule id of the finding that stands for a session whose variables and functions cannot be known."""
+OWN_RULE: Final = "unknown.session-own"
+"""Rule id of the finding that stands for a command that lays hands on the session itself."""
 MOST_INPUT: Final = 1 << 20
 """Characters of a program on standard input that are followed; what comes after them counts as unknown."""
 _LABEL: Final = "in:stdin"
@@ -75,7 +77,7 @@ class Look:
     defines: Mapping[str, str]
     positional: bool = False
     traps_state: bool = False
-    wanted: Wanted = Wanted()
+    wanted: Wanted = NOTHING_WANTED
     hashed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -89,17 +91,17 @@ def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE, packs: Pa
         packs: rules of the user's own.
     """
     known = brought.known
-    made = brought.nearby.lines()
+    made = brought.nearby.lines() if brought.nearby else ""
     text = f"{made}{_exports(brought.env)}{command}"
     orders = False
     stdin = None
     if brought.stdin is not None or brought.more:
-        traced, findings = find(text, cwd, None, known, _MARKER, packs)
+        traced, findings = find(text, cwd, None, known, _MARKER, packs=packs)
         orders = takes_orders(traced, _LABEL)
         if orders and (brought.stdin or not brought.more):
             given = brought.stdin or ""
             stdin = given[:MOST_INPUT] + (_MARKER if len(given) > MOST_INPUT else "")
-            traced, findings = find(text, cwd, None, known, stdin, packs)
+            traced, findings = find(text, cwd, None, known, stdin, packs=packs)
     else:
         traced, findings = find(text, cwd, None, known, packs=packs)
     if made:  # what the lines of our own do is nobody's deed
@@ -111,6 +113,8 @@ def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE, packs: Pa
     shown = f"{before}{text}{after}"
     if known.unclear:
         findings = (*findings, _unclear(shown))
+    if own := _own_names(traced):
+        findings = (*findings, _takes_over(own, shown))
     if brought.nearby.unread:
         findings = (*findings, *brought.nearby.findings(shown))
     return Look(
@@ -152,7 +156,7 @@ def again(before: Look, command: str, *, cwd: str | None, brought: Brought, pack
 
 
 def _of_a_recipe(finding: Finding) -> bool:
-    """Tell whether a finding is one of those that ordinary makefiles are full of: ``$(CC)``, and what ``clean`` removes.
+    """Tell whether a finding is one of those that makefiles are full of: ``$(CC)``, and what ``clean`` removes.
 
     All recipes are followed, wanted or not, and make's variables are not known.
     """
@@ -171,7 +175,11 @@ def _hashed(traced: Trace) -> dict[str, str]:
             continue
         for at, word in enumerate(inv.argv):
             if word.startswith("-p"):
-                path, names = (word[2:], inv.argv[at + 1 :]) if word[2:] else ("".join(inv.argv[at + 1 : at + 2]), inv.argv[at + 2 :])
+                path, names = (
+                    (word[2:], inv.argv[at + 1 :])
+                    if word[2:]
+                    else ("".join(inv.argv[at + 1 : at + 2]), inv.argv[at + 2 :])
+                )
                 found.update(dict.fromkeys(names, path))
     return found
 
@@ -180,7 +188,7 @@ def _traps(traced: Trace, known: Known) -> bool:
     """Tell whether a line sets a trap on a signal that changes the state: who sends it, and when, nobody knows."""
     for found in traced.invocations:
         words = [word for word in found.argv[1:] if word != "--"] if found.name == "trap" else []
-        if len(words) < 2 or words[0] in {"", "-", "-p", "-l"} or found.via:  # noqa: PLR2004  # an action and a signal
+        if len(words) < 2 or words[0] in {"", "-", "-p", "-l"} or found.via:  # an action and a signal
             continue
         if all(word.upper().removeprefix("SIG") in {"EXIT", "0"} for word in words[1:]):
             continue
@@ -234,6 +242,32 @@ def _exports(env: Mapping[str, str]) -> str:
     )
 
 
+def _own_names(traced: Trace) -> tuple[str, ...]:
+    """List what a line gives a meaning to, or runs, of the names that Shellward keeps in a session."""
+    state = traced.state
+    tables = (state.functions, state.aliases, state.vars if _OWN in traced.text else {})
+    found = {name for table in tables for name in table if name.startswith(_OWN)}
+    if found or _OWN in traced.text:
+        found |= {inv.name for inv in traced.invocations if inv.name.startswith(_OWN)}
+    return tuple(sorted(found))
+
+
+_OWN: Final = "__sw"
+"""What Shellward's own names in a session begin with (environments/scripts)."""
+
+
+def _takes_over(names: tuple[str, ...], shown: str) -> Finding:
+    return Finding(
+        OWN_RULE,
+        "changes what Shellward keeps in the session",
+        Severity.HIGH,
+        (0, len(shown)),
+        shown,
+        names,
+        why="It would act in Shellward's place with every command after it.",
+    )
+
+
 def _unclear(shown: str) -> Finding:
     return Finding(
         STATE_RULE,
@@ -241,5 +275,5 @@ def _unclear(shown: str) -> Finding:
         Severity.MEDIUM,
         (0, len(shown)),
         shown,
-        why="A name may stand for anything there.",
+        why="A name may stand for anything there. In a new session nothing of that holds.",
     )

@@ -251,6 +251,7 @@ def find(
     aliases: Mapping[str, str] | None = None,
     known: Known = NOTHING,
     stdin: str | None = None,
+    *,
     packs: Packs = NO_PACKS,
 ) -> tuple[Trace, tuple[Finding, ...]]:
     """Trace a command line and judge it; what follows an unfinished quote is judged as well."""

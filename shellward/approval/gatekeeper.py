@@ -30,11 +30,10 @@ from shellward.core.gate import Decision, Finding, Severity, Verdict
 if TYPE_CHECKING:
     from shellward.approval.engine import Packs
     from shellward.approval.reviewer import Reviewer, Spend
-    from shellward.approval.rule import Rule
 
 T = TypeVar("T")
 _NOWHERE: Final = Context()
-_NO_PACKS: Final = MappingProxyType[str, "tuple[Rule, ...]"]({})
+_NO_PACKS: "Final[Packs]" = MappingProxyType({})
 _ALLOWLIST: Final = "approval.command_allowlist"
 _MOST_UNASKED: Final = 512
 """So many decisions about harmless commands are kept."""
@@ -182,7 +181,7 @@ class Gate:
         # Such a record is forced to disk, which may take as long as the disk likes.
         return await _in_thread(functools.partial(self._recorded, outcome.decision), withdrawal)
 
-    def judge(self, command: str, context: Context = _NOWHERE) -> Decision:
+    def judge(self, command: str | Detected, context: Context = _NOWHERE) -> Decision:
         """Decide without asking a person: the verdict may be ``ask``, for callers that ask themselves."""
         return self._recorded(self._without_person(command, context)[1].decision)
 
@@ -258,6 +257,8 @@ class Gate:
                 return self._detect(command, cwd=context.cwd)
             from shellward.approval.detect import detect_dangerous_command
 
+            if not self.packs:
+                return detect_dangerous_command(command, cwd=context.cwd)
             return detect_dangerous_command(command, cwd=context.cwd, packs=self.packs)
         except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the gate
             return Unreadable(command, error)

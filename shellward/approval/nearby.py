@@ -32,7 +32,10 @@ _MAKES: Final = frozenset(("make", "gmake", "bmake"))
 _SOURCES: Final = frozenset((".", "source"))
 _MORE_READERS: Final = frozenset(("awk", "gawk", "mawk", "sed", "psql", "mysql", "sqlite3", "crontab", "at", "batch"))
 _TOUCHES: Final = frozenset(
-    "rm rmdir unlink shred truncate find chmod chown chgrp setfacl chattr tee cp mv dd rsync install sed tar ln".split()
+    (
+        *("rm", "rmdir", "unlink", "shred", "truncate", "find", "chmod", "chown", "chgrp", "setfacl", "chattr", "tee"),
+        *("cp", "mv", "dd", "rsync", "install", "sed", "tar", "ln"),
+    )
 )
 _SYSTEM: Final = re.compile(r"/(?:usr/(?:local/)?)?s?bin/?\Z")
 _VALUE: Final = re.compile(r"(?:--?[\w-]+=|of=|-f)(.+)", re.DOTALL)
@@ -56,6 +59,9 @@ class Wanted:
 
     def __bool__(self) -> bool:
         return bool(self.programs or self.paths)
+
+
+NOTHING_WANTED: Final = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +136,8 @@ def wanted(traced: Trace) -> Wanted:
             paths.update(_full((_plain(word) for word in inv.argv[1:_FIRST_WORDS]), inv.cwd))
     programs.update(searched)
     if not programs and not paths:
-        return _NONE
+        return NOTHING_WANTED
     return Wanted(tuple(programs)[:MOST_PATHS], tuple(paths)[:MOST_PATHS], tuple(searched))
-
-
-_NONE: Final = Wanted()
 
 
 def _programs(inv: Invocation) -> Iterator[str]:

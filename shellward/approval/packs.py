@@ -1,4 +1,4 @@
-"""The user's own rule packs: files that say what else is dangerous, with examples that are checked when they are read."""
+"""The user's own rule packs: files that say what else is dangerous, with examples that are checked at once."""
 
 import re
 from collections.abc import Mapping, Sequence

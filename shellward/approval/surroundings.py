@@ -21,7 +21,9 @@ _HARMLESS: Final = frozenset(
 _WEIGHED: Final = frozenset({"env", "name", "network", "mounts", "cap_add", "ports"})
 _RENTED: Final = frozenset({"modal", "daytona"})
 """Kinds whose sandboxes run on machines of others."""
-_RENTED_HARMLESS: Final = frozenset({"timeout", "idle_timeout", "cpu", "gpu", "disk", "region", "cloud", "language", "target", "app"})
+_RENTED_HARMLESS: Final = frozenset(
+    {"timeout", "idle_timeout", "cpu", "gpu", "disk", "region", "cloud", "language", "target", "app"}
+)
 _RENTED_WEIGHED: Final = frozenset({"env", "name", "network", "ports", "volumes", "secrets"})
 _SAFE_CAPABILITIES: Final = frozenset(
     {

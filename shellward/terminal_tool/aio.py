@@ -44,10 +44,13 @@ class Terminal(Environment):
         gate: "Gate | None" = None,
         task: str = "",
         progress: "OnStep | None" = None,
+        lasting: bool = False,
         **config: object,
     ) -> Self:
         """Make a guarded environment; arguments and errors are those of ``shellward.Terminal``."""
-        return await cls._made(lambda: Guarded(kind, gate=gate, task=task, progress=progress, **config))
+        return await cls._made(
+            lambda: Guarded(kind, gate=gate, task=task, progress=progress, lasting=lasting, **config)
+        )
 
     @classmethod
     async def attach(cls, handle: str, *, shell: str = "auto", gate: "Gate | None" = None, task: str = "") -> Self:
@@ -75,7 +78,7 @@ class Terminal(Environment):
         """Whether somebody is being asked about a command now."""
         return self.blocking.asking
 
-    async def prepare(self, shell: "Shell", call: "Call", on_output: "OnOutput | None") -> "Run":  # type: ignore[override]
+    async def prepare(self, shell: "Shell", call: "Call", on_output: "OnOutput | None") -> "Run":
         """Prepare a command that the gate lets pass.
 
         Raises:

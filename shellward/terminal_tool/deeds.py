@@ -1,4 +1,4 @@
-"""What is done without a shell, as the shell lines that would do the same: this is what is judged, shown and recorded."""
+"""What is done without a shell, as shell lines that would do the same: what is judged, shown and recorded."""
 
 import itertools
 import os

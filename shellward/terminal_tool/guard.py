@@ -28,8 +28,8 @@ class Terminal(Environment):
     """A guarded place to run commands in: an ``environments.Environment`` with the gate in front of it.
 
     Same calls, same results; ``run``, ``stream``, those of a ``session``, ``write_file`` and ``upload`` raise
-    ApprovalDenied, before anything has run, when the gate says no. What is asked of whom, and what may run unasked, is in
-    docs/approval.md. Thread-safe; while a person is asked about one command, others go on.
+    ApprovalDenied, before anything has run, when the gate says no. What is asked of whom, and what may run
+    unasked, is in docs/approval.md. Thread-safe; while a person is asked about one command, others go on.
 
     Args:
         kind: ``local``, ``docker``, ...
@@ -119,9 +119,7 @@ class Terminal(Environment):
         with self._judge.deed(writing(str(path), data, mode)):
             super().write_file(path, data, mode=mode)
 
-    def upload(
-        self, local: "str | PathLike[str]", remote: "Directory", *, progress: "Progress | None" = None
-    ) -> None:
+    def upload(self, local: "str | PathLike[str]", remote: "Directory", *, progress: "Progress | None" = None) -> None:
         """Copy what the gate lets pass into the environment; see ``Environment.upload``.
 
         Raises:

@@ -15,6 +15,8 @@ from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.encoding import encode_text, quote
 
 if TYPE_CHECKING:
+    from shellward.approval.context import Detected
+    from shellward.approval.engine import Packs
     from shellward.environments.environment import Environment
 
 _SLACK: Final = 2.0
@@ -22,7 +24,7 @@ _SLACK: Final = 2.0
 _BINARY: Final = 1024
 _MOST_LINKS: Final = 8
 _LOOK: Final = (
-    "for p in {}; do r=$(readlink -f -- \"$p\") || r=; s=$(stat -Lc '%Z %s %F' -- \"$p\") || s=-; "
+    'for p in {}; do r=$(readlink -f -- "$p") || r=; s=$(stat -Lc \'%Z %s %F\' -- "$p") || s=-; '
     'printf "%s\\0%s\\0%s\\0" "$p" "$r" "$s"; done 2>/dev/null; date +%s'
 )
 
@@ -116,6 +118,32 @@ class Places:
             found[path] = _Found(real, float(changed), int(size), "file" in kind) if known else _Found(real)
         skew = float(now) - time.time() if now.strip().isdecimal() else 0.0
         return found, skew
+
+
+def seen_here(text: str, cwd: str | None, packs: "Packs", *, since: float) -> "Detected | None":
+    """Find what should pause an agent in a command of this machine together with new files and links that it names.
+
+    Args:
+        text: the command line.
+        cwd: working directory, when known.
+        packs: rules of the user's own.
+        since: what changed after this is new, in seconds since the epoch.
+
+    Returns:
+        None when it names none, so that its text says all.
+    """
+    from shellward.approval.brought import Brought, again, look
+    from shellward.approval.gatekeeper import Unreadable
+
+    try:
+        place = os.path.realpath(cwd) if cwd else None
+        seen = look(text, cwd=place, brought=Brought(), packs=packs)
+        nearby = Places(None, since).see(seen.wanted)
+        if not nearby:
+            return None
+        return again(seen, text, cwd=place, brought=Brought(nearby=nearby), packs=packs).detection
+    except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command
+        return Unreadable(text, error)
 
 
 class _Found:

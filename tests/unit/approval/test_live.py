@@ -22,6 +22,7 @@ def settings() -> Path:
 
 @pytest.fixture
 def gate(settings: Path) -> Iterator[Gate]:
+    assert settings.exists()
     made = open_gate(load(), terminal=False)
     yield made
     made.close()

@@ -41,33 +41,40 @@ def gate() -> Gate:
     return Gate(load().config, terminal=False)
 
 
-@pytest.mark.parametrize("command", ["acmectl tenant drop x", "sh -c 'acmectl tenant drop x'", "ls; acmectl tenant drop x"])
-def test_a_pack_finds(pack: Path, command: str) -> None:
+@pytest.mark.usefixtures("pack")
+@pytest.mark.parametrize(
+    "command", ["acmectl tenant drop x", "sh -c 'acmectl tenant drop x'", "ls; acmectl tenant drop x"]
+)
+def test_a_pack_finds(command: str) -> None:
     decision = gate().decide(command, Context(cwd="/tmp"))
     assert decision.verdict is Verdict.DENY
     assert [finding.rule for finding in decision.findings] == ["acme.drop-tenant"]
     assert decision.findings[0].why == "Its data is gone."
 
 
-def test_what_it_does_not_mean_passes(pack: Path) -> None:
+@pytest.mark.usefixtures("pack")
+def test_what_it_does_not_mean_passes() -> None:
     assert gate().decide("acmectl tenant list", Context(cwd="/tmp")).verdict is Verdict.ALLOW
 
 
-def test_no_sandbox_takes_it_by_itself(pack: Path) -> None:
+@pytest.mark.usefixtures("pack")
+def test_no_sandbox_takes_it_by_itself() -> None:
     made = Gate(load().config, reach=SEALED, terminal=False)
     assert made.examine("acmectl tenant drop x").decision.verdict is Verdict.ASK
 
 
 def test_it_is_added_to_the_packs_of_shellward(pack: Path) -> None:
     pack.write_text(
-        "pack: acme\nrules:\n  - {id: precious, commands: [rm], regex: precious, description: d, severity: high, must: [rm precious]}\n"
+        "pack: acme\nrules:\n  - {id: precious, commands: [rm], regex: precious, description: d, severity: high,\n"
+        "     must: [rm precious]}\n"
     )
     rules = [finding.rule for finding in gate().examine("rm -rf /srv/precious").decision.findings]
     assert "acme.precious" in rules
     assert any(rule.startswith("files.") for rule in rules)
 
 
-def test_a_terminal_knows_it(pack: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("pack")
+def test_a_terminal_knows_it(tmp_path: Path) -> None:
     from shellward import ApprovalDenied, Terminal
 
     with Terminal("local", cwd=str(tmp_path)) as terminal:
@@ -94,7 +101,8 @@ def test_nobody_can_approve_what_a_pack_says_so_of(pack: Path) -> None:
     assert decision.decided_by == "never-allow"
 
 
-def test_it_is_listed(pack: Path) -> None:
+@pytest.mark.usefixtures("pack")
+def test_it_is_listed() -> None:
     assert list(known_rules(load().config.approval.packs))[-1].id == "acme.drop-tenant"
 
 
@@ -110,7 +118,11 @@ def test_it_is_listed(pack: Path) -> None:
         ("(drop|purge)'", "(drop'", r"rules\[0\].regex: missing \)"),
         ("'--dry'", "'*'", r"rules\[0\].unless: nothing to repeat"),
         ("[acmectl]", "[]", r"rules\[0\].commands: "),
-        ("must: [", "must: [acmectl tenant list, ", r"rules\[0\].must\[0\]: is not found by the rule: 'acmectl tenant list'"),
+        (
+            "must: [",
+            "must: [acmectl tenant list, ",
+            r"rules\[0\].must\[0\]: is not found by the rule: 'acmectl tenant list'",
+        ),
         ("must_not: [", "must_not: [acmectl tenant drop a, ", r"rules\[0\].must_not\[0\]: is found by the rule"),
         ("rules:", "rules: [", "acme.yaml:"),
         ("pack: acme", "pack: acme\npack: b", "acme.yaml:"),
@@ -125,15 +137,17 @@ def test_what_is_wrong_is_said_in_one_line(pack: Path, old: str, new: str, said:
     assert str(caught.value).startswith(str(pack))
 
 
-def test_a_pack_that_is_not_there_or_is_there_twice(pack: Path) -> None:
-    with pytest.raises(ConfigError, match="none.yaml: cannot be read"):
+@pytest.mark.usefixtures("pack")
+def test_a_pack_that_is_not_there_or_is_there_twice() -> None:
+    with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read"):
         load_packs(["none.yaml"])
     with pytest.raises(ConfigError, match="drop-tenant: there is a rule of this id already"):
         load_packs(["acme.yaml", "./acme.yaml"])
 
 
-def test_a_project_cannot_bring_packs(pack: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("pack")
+def test_a_project_cannot_bring_packs(tmp_path: Path) -> None:
     paths.config_file().write_text("project_files: true\n")
     (tmp_path / ".shellward.yaml").write_text("approval: {packs: [x]}\n")
-    with pytest.raises(ConfigError, match="approval.packs cannot be set by a project"):
+    with pytest.raises(ConfigError, match=r"approval\.packs cannot be set by a project"):
         load(cwd=tmp_path)

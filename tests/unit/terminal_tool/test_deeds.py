@@ -15,15 +15,6 @@ from shellward.terminal_tool.deeds import copying, writing
 Refused = Callable[[Callable[[], object]], ApprovalDenied]
 
 
-@pytest.fixture
-def home(tmp_path: Path, bash: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home directory that may be spoilt."""
-    place = tmp_path / "home"
-    place.mkdir()
-    monkeypatch.setenv("HOME", str(place))
-    return place
-
-
 def test_files_of_a_project_are_written_unasked(bash: Terminal, tmp_path: Path) -> None:
     bash.write_file("notes.txt", "a")
     (tmp_path / "tree").mkdir()

@@ -21,7 +21,11 @@ Refused = Callable[[Callable[[], Result]], ApprovalDenied]
         ["""echo 'import shutil; shutil.rmtree("{victim}")' >{tmp}/s.py""", "python3 {tmp}/s.py"],
         ["printf 'all:\\n\\trm -rf {victim}\\n' >{tmp}/Makefile", "cd {tmp}; make"],
         ["echo 'rm -rf {victim}' >{tmp}/a; cp {tmp}/a {tmp}/b", "sh {tmp}/b"],
-        ["mkdir {tmp}/bin; echo 'rm -rf {victim}' >{tmp}/bin/tool; chmod +x {tmp}/bin/tool", "PATH={tmp}/bin:$PATH", "tool"],
+        [
+            "mkdir {tmp}/bin; echo 'rm -rf {victim}' >{tmp}/bin/tool; chmod +x {tmp}/bin/tool",
+            "PATH={tmp}/bin:$PATH",
+            "tool",
+        ],
         ["ln -s {parent} {tmp}/link", "rm -rf {tmp}/link/tree"],
         ["ln -s {victim} {tmp}/link", "cd {tmp}", "rm -rf link/*"],
     ],
@@ -96,7 +100,7 @@ def test_an_approval_is_for_this_text_of_the_script(
     refused(lambda: bash.run(f"sh {script}"))
 
 
-def test_what_a_script_does_twice_is_still_found(bash: Terminal, victim: Path, tmp_path: Path, refused: Refused) -> None:
+def test_what_a_script_does_twice_is_still_found(bash: Terminal, tmp_path: Path, refused: Refused) -> None:
     """The lines that stand for files do nothing by themselves, but must not hide the same deed of the command."""
     profile = tmp_path / "home" / ".profile"
     profile.parent.mkdir()
