@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shellward import ApprovalDenied, Terminal
+from shellward.approval import register_approval_callback
 
 Refused = Callable[[Callable[[], object]], ApprovalDenied]
 
@@ -153,7 +154,8 @@ def test_after_a_shell_is_lost(bash: Terminal, victim: Path, refused: Refused) -
 def test_a_shell_is_not_believed_that_it_had_nothing_to_save(bash: Terminal, victim: Path, refused: Refused) -> None:
     """What tells the shell so is a variable like any other."""
     bash.run("X=echo")
-    bash.run("__sw_l=1; X=rm")
+    with register_approval_callback(lambda _: True):  # it is asked about, being a name of ours
+        bash.run("__sw_l=1; X=rm")
     error = refused(lambda: bash.run(f"$X -rf {victim}"))
     assert error.decision.findings[-1].rule == "unknown.session-state"
 
