@@ -16,8 +16,9 @@ from shellward.terminal_tool.judge import CALLER
 if TYPE_CHECKING:
     from shellward.approval.gatekeeper import Gate
     from shellward.environments.base import OnStep
+    from shellward.environments.call import Call, Directory, OnOutput
     from shellward.environments.files import Progress
-    from shellward.environments.running import Call, Directory, OnOutput, Run
+    from shellward.environments.running import Run
     from shellward.environments.shell import Shell
 
 T = TypeVar("T")

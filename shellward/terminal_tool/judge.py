@@ -23,8 +23,8 @@ from shellward.approval.withdrawal import Withdrawal
 from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Verdict
-from shellward.environments.encoding import encode_text, quote
 from shellward.environments.call import Call
+from shellward.environments.encoding import encode_text, quote
 from shellward.terminal_tool.memory import Memory, only_runs
 from shellward.terminal_tool.places import Places
 from shellward.terminal_tool.typed import TypedInput
