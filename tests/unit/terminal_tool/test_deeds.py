@@ -108,7 +108,7 @@ def test_every_call_that_changes_files_is_guarded() -> None:
         "make_run", "run_on", "stream_on", "start_of", "ready", "is_ready", "end_from_outside", "control", "why_lost",
         "helper", "close_session", "borrowed", "check_user",
     }  # fmt: skip
-    known = {name for name in vars(Environment) if not name.startswith("_")}
+    known = {name for name in dir(Environment) if not name.startswith("_")}
     assert known == changing | reading | life | engine
     assert {"write_file", "upload"} <= set(vars(Terminal))
 
