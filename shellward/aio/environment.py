@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread
-from shellward.aio.running import follow
+from shellward.aio.running import Prepare, follow
 from shellward.aio.session import Session
 from shellward.aio.stream import Stream
 from shellward.core.limits import MAX_OUTPUT
@@ -39,6 +39,9 @@ class Environment:
     Attributes:
         blocking: the same environment for threads; both may be used at once.
     """
+
+    prepare: Prepare | None = None
+    """Makes commands ready where that may take time (a person is asked); None: at once."""
 
     def __init__(self, environment: blocking.Environment) -> None:
         self.blocking = environment
@@ -231,7 +234,7 @@ class Environment:
         on_output: OnOutput | None,
     ) -> Result:
         """Carry out a checked call on a borrowed shell."""
-        items = follow(self.blocking, borrowed, self._opening, call, chunks=on_output is not None)
+        items = follow(self.blocking, borrowed, self._opening, call, chunks=on_output is not None, prepare=self.prepare)
         async with aclosing(items):
             async for item in items:
                 if isinstance(item, Result):
@@ -242,7 +245,7 @@ class Environment:
 
     def stream_on(self, borrowed: AbstractAsyncContextManager[Shell], call: Call) -> Stream:
         """Follow a checked call on a borrowed shell."""
-        return Stream(follow(self.blocking, borrowed, self._opening, call, chunks=True))
+        return Stream(follow(self.blocking, borrowed, self._opening, call, chunks=True, prepare=self.prepare))
 
     @asynccontextmanager
     async def _borrowed(self, user: str | None) -> AsyncIterator[Shell]:

@@ -3,21 +3,23 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack
 from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread, readable, whole
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName
-from shellward.environments.call import Call
+from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import Control, Pause, Plan, Round, Target, kill_plan
 from shellward.environments.environment import Environment
-from shellward.environments.running import WedgeWatch, feed
+from shellward.environments.running import Run, WedgeWatch, feed
 from shellward.environments.shell import Execution, Outcome, Shell, Sink
 
 if TYPE_CHECKING:
     from shellward.environments.feeder import Feeder
+
+Prepare = Callable[[Shell, Call, OnOutput | None], Awaitable[Run]]
 
 _AFTER_KILL = 5.0
 _LARGE = 16 << 10
@@ -31,11 +33,20 @@ async def follow(
     call: Call,
     *,
     chunks: bool,
+    prepare: Prepare | None = None,
 ) -> AsyncGenerator[Chunk | Result, None]:
     """Run a command on a borrowed shell: yield its Chunks (with ``chunks``), then its Result.
 
     The command is ended inside the sandbox when this is closed or cancelled before its end. The shell is
     given back before the Result is yielded.
+
+    Args:
+        environment: where.
+        borrowed: gives the shell, and takes it back.
+        opening: limits how many shells are opened at once.
+        call: what to run.
+        chunks: whether its output is wanted as it comes.
+        prepare: makes the command ready where that may take time; None: ``Environment.make_run``, at once.
 
     Raises:
         ConnectionLost: the sandbox went away; the command may have run.
@@ -45,7 +56,13 @@ async def follow(
         if not environment.is_ready(shell):
             async with opening:
                 await in_thread(environment.ready, shell)
-        async with _Running(environment, shell, call, chunks=chunks) as running:
+        printed: deque[Chunk] = deque()
+        on_output = printed.append if chunks else None
+        if prepare is None:
+            run = environment.make_run(shell, call, on_output)
+        else:
+            run = await prepare(shell, call, on_output)
+        async with _Running(environment, shell, run, printed) as running:
             while not running.over:
                 await running.step()
                 while running.chunks:
@@ -61,11 +78,11 @@ class _Running:
         chunks: what was printed and not yet taken.
     """
 
-    def __init__(self, environment: Environment, shell: Shell, call: Call, *, chunks: bool) -> None:
-        self.chunks: deque[Chunk] = deque()
+    def __init__(self, environment: Environment, shell: Shell, run: Run, chunks: deque[Chunk]) -> None:
+        self.chunks = chunks
         self._environment = environment
         self._shell = shell
-        self._run = environment.make_run(shell, call, self.chunks.append if chunks else None)
+        self._run = run
         self._stack = ExitStack()
         self._feeder: Feeder | None = None
         self._execution: Execution | None = None

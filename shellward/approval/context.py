@@ -55,8 +55,18 @@ class Context:
 
     def record(self) -> dict[str, object]:
         """Return what is worth recording, without empty fields."""
-        fields = {name: getattr(self, name) for name in ("backend", "target", "cwd", "task", "session", "reason")}
-        return {name: value for name, value in fields.items() if value}
+        fields: dict[str, object] = {"backend": self.backend} if self.backend else {}
+        if self.target:  # spelled out: this is on the way of every command
+            fields["target"] = self.target
+        if self.cwd:
+            fields["cwd"] = self.cwd
+        if self.task:
+            fields["task"] = self.task
+        if self.session:
+            fields["session"] = self.session
+        if self.reason:
+            fields["reason"] = self.reason
+        return fields
 
 
 @dataclass(frozen=True, slots=True)

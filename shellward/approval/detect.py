@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shellward.approval.engine import find
+from shellward.approval.engine import NO_PACKS, Packs, find
 from shellward.approval.patterns import RULES
 from shellward.command.render import render
 from shellward.core.gate import Finding, Severity
@@ -85,7 +85,7 @@ class Detection:
 
 
 def detect_dangerous_command(
-    command: str, *, cwd: str | None = None, aliases: Mapping[str, str] | None = None
+    command: str, *, cwd: str | None = None, aliases: Mapping[str, str] | None = None, packs: Packs = NO_PACKS
 ) -> Detection:
     """Find what should pause an unattended agent in a command line.
 
@@ -93,9 +93,10 @@ def detect_dangerous_command(
         command: a shell command line, of any length.
         cwd: working directory it would run in, when known (an absolute path).
         aliases: aliases of the shell it would run in, when known.
+        packs: rules of the user's own, from ``shellward.approval.packs.load_packs``.
 
     Returns:
         The findings and the normalised command. Never raises on any text.
     """
-    traced, findings = find(command, cwd, aliases)
+    traced, findings = find(command, cwd, aliases, packs=packs)
     return Detection(command, findings, traced)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from shellward.approval.effects import EFFECTS, effects
@@ -22,7 +24,7 @@ from shellward.command.work import JUDGING, TooMuch, Work
 from shellward.core.gate import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from shellward.command.known import Known
     from shellward.command.syntax import Span
@@ -52,7 +54,8 @@ _KEEP_HELP = frozenset(("psql", "mysql", "mariadb", "@sql", "@run", "find"))
 _PREFIXED = re.compile(r"(mkfs|mke2fs|newfs)[._]\w+$")
 
 
-def _index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
+def index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
+    """Sort rules by the names of commands that they apply to."""
     table: dict[str, list[Rule]] = {}
     for rule in rules:
         for name in rule.commands.split():
@@ -64,10 +67,13 @@ def _index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
     return {name: tuple(found) for name, found in table.items()}
 
 
-_INDEX = _index(RULES)
+_INDEX = index(RULES)
 _CALM = frozenset(("cp", "ln", "install", "tee", ">", ">>"))
 _NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|^[A-Za-z]:|\\").search
 """Copies between names of the working directory concern no rule; most of what is copied is that."""
+Packs = Mapping[str, tuple[Rule, ...]]
+"""Rules of the user's own packs, by the names of commands that they apply to."""
+NO_PACKS: Packs = MappingProxyType({})
 _Key = tuple[str, str, tuple[str, ...], str]
 _compile = lru_cache(maxsize=None)(re.compile)
 
@@ -152,11 +158,13 @@ def render(argv: list[str]) -> str:
     return text if len(text) <= 500 else text[:500] + " .."
 
 
-def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work) -> None:
+def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs) -> None:
     """Apply the rules of one command and of its effects."""
     work.spend(20 + (len(inv.argv) >> 1))
     call = Call(inv)
     rules = rules_for(inv.name)
+    if inv.name in packs:
+        rules = (*rules, *packs[inv.name])
     if rules or inv.name in EFFECTS:
         if is_harmless(call):
             return
@@ -165,6 +173,7 @@ def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work) -> None:
                 Invocation(effect[0], effect, inv.span, None, inv.stdin, (*inv.via, inv.name), {}, inv.cwd),
                 found,
                 work,
+                packs,
             )
     taken: set[str] = set()
     for rule in rules:
@@ -209,7 +218,7 @@ def _problems(problems: list[Problem], found: dict[_Key, Finding]) -> None:
             found.setdefault((rule, "", (), ""), Finding(rule, description, Severity.MEDIUM, problem.span, "", (), why))
 
 
-def judge(traced: Trace) -> tuple[Finding, ...]:
+def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
     """Find what is dangerous about a traced command line, in order of the text."""
     found: dict[_Key, Finding] = {}
     seen: set[tuple[str, ...]] = set()
@@ -217,7 +226,8 @@ def judge(traced: Trace) -> tuple[Finding, ...]:
     work.grant(JUDGING)
     for inv in traced.invocations:
         name = inv.name
-        if name not in _INDEX and name not in EFFECTS and "." not in name and not _is_cmdlet(name):
+        known = name in _INDEX or name in EFFECTS or name in packs
+        if not known and "." not in name and not _is_cmdlet(name):
             continue
         if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
             continue
@@ -226,7 +236,7 @@ def judge(traced: Trace) -> tuple[Finding, ...]:
             continue
         seen.add(key)
         try:
-            _judge(inv, found, work)
+            _judge(inv, found, work, packs)
         except TooMuch:
             traced.problems.append(Problem("too-much", inv.span))
             break
@@ -241,6 +251,8 @@ def find(
     aliases: Mapping[str, str] | None = None,
     known: Known = NOTHING,
     stdin: str | None = None,
+    *,
+    packs: Packs = NO_PACKS,
 ) -> tuple[Trace, tuple[Finding, ...]]:
     """Trace a command line and judge it; what follows an unfinished quote is judged as well."""
 
@@ -252,14 +264,14 @@ def find(
         gc.disable()
     try:
         traced = follow(command)
-        findings = judge(traced)
+        findings = judge(traced, packs)
     finally:
         if paused:
             gc.enable()
     there = {(f.rule, f.inner) for f in findings}
     for start, end in _again(command, traced.problems):
         rest = follow(command[start:end])
-        for finding in judge(rest):
+        for finding in judge(rest, packs):
             if (finding.rule, finding.inner) not in there:
                 there.add((finding.rule, finding.inner))
                 findings += (shift(finding, start),)

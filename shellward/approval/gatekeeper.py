@@ -10,26 +10,30 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shellward.approval import callbacks, grants, policy
 from shellward.approval.context import UNREADABLE, Answer, ApprovalRequest, Context, Detected, Review
 from shellward.approval.journal import Journal
+from shellward.approval.live import LiveSettings
 from shellward.approval.policy import Case, Outcome
 from shellward.approval.reach import EVERYTHING, Reach
 from shellward.approval.rules import Rules
 from shellward.approval.withdrawal import Descriptor, Withdrawal
 from shellward.config import paths
-from shellward.config.loader import Loaded
+from shellward.config.loader import Loaded, load
 from shellward.config.schema import Config
 from shellward.core.errors import ConfigError
 from shellward.core.gate import Decision, Finding, Severity, Verdict
 
 if TYPE_CHECKING:
+    from shellward.approval.engine import Packs
     from shellward.approval.reviewer import Reviewer, Spend
 
 T = TypeVar("T")
 _NOWHERE: Final = Context()
+_NO_PACKS: "Final[Packs]" = MappingProxyType({})
 _ALLOWLIST: Final = "approval.command_allowlist"
 _MOST_UNASKED: Final = 512
 """So many decisions about harmless commands are kept."""
@@ -73,6 +77,8 @@ class Gate:
         reviewer: the smart reviewer; None makes one from the settings when it is first needed.
         terminal: whether a person may be asked on this program's terminal.
         follow: ``command_allowlist`` is that of the settings file, also when that is changed meanwhile.
+        reload: reads the settings anew when their file has changed; what it says holds from the next command on.
+            None: they stay as they are.
     """
 
     def __init__(
@@ -87,19 +93,23 @@ class Gate:
         reviewer: "Reviewer | None" = None,
         terminal: bool = True,
         follow: bool = False,
+        reload: "Callable[[], Config] | None" = None,
     ) -> None:
         self.reach = reach
+        self._live = LiveSettings(config, config_file, reload) if reload and config_file else None
         self._settings = config.approval
         self._rules = Rules(config.approval.rules)
         self._grants = grants.GrantStore(config.approval.command_allowlist, config_file, follow=follow)
         self._approvals_dir = approvals_dir
         self._journal = journal
-        self._detect = detect or _default_detect()
+        self.packs = _packs(config)
+        self._detect = detect
         self._reviewer = reviewer
         self._terminal = terminal
         self._lock = threading.Lock()
         self._at_terminal = threading.Lock()
         self._own_session = secrets.token_hex(8)
+        self._generation = 0
         self._unasked = functools.lru_cache(_MOST_UNASKED)(self._without_findings)
 
     def decide(
@@ -140,10 +150,12 @@ class Gate:
         """
         if isinstance(command, str) or command.findings or not isinstance(command, Hashable):
             return None
-        decision = self._unasked(command, context)
+        self.follow_settings()
+        decision = self._unasked(command, context, self._generation)
         return None if decision is None else self._recorded(decision)
 
-    def _without_findings(self, detected: Detected, context: Context) -> Decision | None:
+    def _without_findings(self, detected: Detected, context: Context, generation: int) -> Decision | None:
+        del generation  # of the settings: what was decided by older ones is not found any more
         decision = policy.decide(self._case(detected, context)).decision
         return decision if decision.verdict is Verdict.ALLOW else None
 
@@ -169,7 +181,7 @@ class Gate:
         # Such a record is forced to disk, which may take as long as the disk likes.
         return await _in_thread(functools.partial(self._recorded, outcome.decision), withdrawal)
 
-    def judge(self, command: str, context: Context = _NOWHERE) -> Decision:
+    def judge(self, command: str | Detected, context: Context = _NOWHERE) -> Decision:
         """Decide without asking a person: the verdict may be ``ask``, for callers that ask themselves."""
         return self._recorded(self._without_person(command, context)[1].decision)
 
@@ -210,7 +222,25 @@ class Gate:
         if self._journal is not None:
             self._journal.close()
 
+    def follow_settings(self) -> int:
+        """Take over what was changed in the settings' file meanwhile; return how often that has happened."""
+        if self._live is not None and (config := self._live.changed()) is not None:
+            self._take_over(config)
+        return self._generation
+
+    def _take_over(self, config: Config) -> None:
+        try:
+            rules, packs = Rules(config.approval.rules), _packs(config)
+        except ConfigError:  # as with the settings themselves: what held before holds on
+            return
+        with self._lock:
+            if config.approval.reviewer != self._settings.reviewer:
+                self._reviewer = None
+            self._settings, self._rules, self.packs = config.approval, rules, packs
+            self._generation += 1
+
     def _case(self, command: str | Detected, context: Context) -> Case:
+        self.follow_settings()
         detected = command if not isinstance(command, str) else self._found(command, context)
         return Case(
             detected=detected,
@@ -223,7 +253,13 @@ class Gate:
 
     def _found(self, command: str, context: Context) -> Detected:
         try:
-            return self._detect(command, cwd=context.cwd)
+            if self._detect is not None:
+                return self._detect(command, cwd=context.cwd)
+            from shellward.approval.detect import detect_dangerous_command
+
+            if not self.packs:
+                return detect_dangerous_command(command, cwd=context.cwd)
+            return detect_dangerous_command(command, cwd=context.cwd, packs=self.packs)
         except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the gate
             return Unreadable(command, error)
 
@@ -345,13 +381,17 @@ def open_gate(loaded: Loaded, *, reach: Reach = EVERYTHING, terminal: bool = Tru
         journal=Journal(loaded.config.audit, paths.audit_file()),
         terminal=terminal,
         follow=not loaded.sources.get(_ALLOWLIST, "").startswith(("$", "argument")),
+        reload=None if "argument" in loaded.sources.values() else lambda: load(file=loaded.file).config,
     )
 
 
-def _default_detect() -> Detect:
-    from shellward.approval.detect import detect_dangerous_command
+def _packs(config: Config) -> "Packs":
+    """Read the user's own packs; without any, nothing is loaded for them."""
+    if not config.approval.packs:
+        return _NO_PACKS
+    from shellward.approval.packs import load_packs
 
-    return detect_dangerous_command
+    return load_packs(config.approval.packs)
 
 
 async def _in_thread(work: Callable[[], T], withdrawal: Withdrawal) -> T:

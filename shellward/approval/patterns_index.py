@@ -1,7 +1,11 @@
 """The rules that find dangers, as a list for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shellward.approval.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,20 @@ class Known:
     details: Mapping[str, object] = field(default_factory=dict)
 
 
-def known_rules() -> Iterator[Known]:
-    """Yield every rule, in the order in which they are listed."""
+def known_rules(packs: Sequence[str] = ()) -> Iterator[Known]:
+    """Yield every rule, in the order in which they are listed.
+
+    Args:
+        packs: files of the user's own packs, which come last.
+    """
     from shellward.approval.detect import DANGEROUS_PATTERNS
 
-    for number, item in enumerate(DANGEROUS_PATTERNS):
+    own: list[Rule] = []
+    if packs:
+        from shellward.approval.packs import rules_of
+
+        own = rules_of(packs)
+    for number, item in enumerate([*DANGEROUS_PATTERNS, *own]):
         regex, description, *_ = item
         rule = str(getattr(item, "id", f"pattern.{number}"))
         severity = getattr(item, "severity", None)

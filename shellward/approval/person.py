@@ -13,11 +13,12 @@ import termios
 import threading
 import time
 import tty
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Final
 
 from shellward.approval.context import Answer, ApprovalRequest
 from shellward.approval.show import escape, pieces, safe
+from shellward.core.gate import Finding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 _STYLES: Final = {"plain": "", "danger": "bold red reverse", "code": "yellow", "masked": "dim"}
 _MAX_LINES: Final = 60
 """Lines of a command shown at first; ``e`` shows all of it."""
+_MAX_RUN: Final = 400
+"""Characters in a row without a finding that are shown at first: more would push the rest off the screen."""
+_MAX_FINDINGS: Final = 10
+"""Findings shown at first, the worst ones."""
 _TERMINAL: Final = threading.Lock()
 """A program has one terminal: questions of several threads come one after the other."""
 _CTRL_C: Final = "\x03"
@@ -105,7 +110,7 @@ def _answer(key: str, request: ApprovalRequest, console: "Console") -> Answer | 
 def _confirmed(keys: "_Keys", request: ApprovalRequest, answer: Answer, console: "Console") -> bool:
     """Ask once more before something is remembered for good."""
     what = request.part if answer.part else request.exact
-    console.print(f"  remember for good: {safe(what)}\n  [y] yes  [any other key] no", style="bold")
+    console.print(f"  remember for good: {_short(safe(what))}\n  [y] yes  [any other key] no", style="bold")
     return keys.read() == "y"
 
 
@@ -164,16 +169,10 @@ def draw(console: "Console", request: ApprovalRequest) -> None:
     console.print()
     console.print("Shellward: a command needs your approval", style="bold yellow")
     _draw_command(console, request, _MAX_LINES)
-    for finding in request.findings:
-        console.print(f"  {finding.severity.name.lower():8} {escape(finding.description)} ({escape(finding.rule)})")
-        if finding.inner and finding.inner.strip() != request.command.strip():
-            console.print(f"           runs    {safe(finding.inner[:500])}")
-        if finding.via:
-            console.print(f"           through {safe(' '.join(finding.via))}")
-        if finding.affects:
-            console.print(f"           affects {', '.join(safe(target) for target in finding.affects[:20])}")
-        if finding.why:
-            console.print(f"           why     {escape(finding.why)}")
+    worst = sorted(request.findings, key=lambda finding: -finding.severity)
+    _draw_findings(console, request, worst[:_MAX_FINDINGS])
+    if len(worst) > _MAX_FINDINGS:
+        console.print(f"  ({len(worst) - _MAX_FINDINGS} more findings; [e] shows all)", style="bold")
     where = " ".join(filter(None, (context.backend, safe(context.target))))
     console.print(f"  in       {where}{f', {safe(context.cwd)}' if context.cwd else ''}")
     console.print(f"  reaches  {', '.join(request.reach) or 'nothing outside'}")
@@ -182,13 +181,35 @@ def draw(console: "Console", request: ApprovalRequest) -> None:
     draw_keys(console, request)
 
 
+def _draw_findings(console: "Console", request: ApprovalRequest, findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        console.print(f"  {finding.severity.name.lower():8} {escape(finding.description)} ({escape(finding.rule)})")
+        if finding.inner and finding.inner.strip() != request.command.strip():
+            console.print(f"           runs    {safe(finding.inner[:500])}")
+        if finding.via:
+            console.print(f"           through {_short(safe(' '.join(finding.via)))}")
+        if finding.affects:
+            affects = ", ".join(safe(target) for target in finding.affects[:20])
+            console.print(f"           affects {_short(affects)}")
+        if finding.why:
+            console.print(f"           why     {escape(finding.why)}")
+
+
+def _short(text: str) -> str:
+    """Cut out the middle of what is too long to be shown at first, and say so."""
+    if len(text) <= _MAX_RUN:
+        return text
+    half = _MAX_RUN // 2
+    return f"{text[:half]} <{len(text) - 2 * half} characters more; [e] shows all> {text[-half:]}"
+
+
 def draw_keys(console: "Console", request: ApprovalRequest) -> None:
-    """Print what each key means, with exactly what would be remembered."""
+    """Print what each key means, with what would be remembered."""
     console.print("  [o] once  [s] this session  [a] always  [d] deny  [e] explain", style="bold")
     if request.exact:
-        console.print(f"      s, a remember {safe(request.exact)}")
+        console.print(f"      s, a remember {_short(safe(request.exact))}")
     if request.part:
-        console.print(f"  [n] this session, [N] always: {safe(request.part)}")
+        console.print(f"  [n] this session, [N] always: {_short(safe(request.part))}")
 
 
 def explain(console: "Console", request: ApprovalRequest) -> None:
@@ -197,6 +218,7 @@ def explain(console: "Console", request: ApprovalRequest) -> None:
     console.print("  what the shell would run:", style="bold")
     for line in _masked_lines(request.normalized):
         console.print(f"  | {line}")
+    _draw_findings(console, request, request.findings)
 
 
 def _masked_lines(text: str) -> list[str]:
@@ -206,7 +228,7 @@ def _masked_lines(text: str) -> list[str]:
 def _draw_command(console: "Console", request: ApprovalRequest, limit: int | None) -> None:
     from rich.text import Text
 
-    lines = _lines(request)
+    lines = _lines(request, whole=limit is None)
     hidden = 0
     for number, line in enumerate(lines):
         marked = any("reverse" in str(span.style) for span in line.spans)
@@ -218,10 +240,13 @@ def _draw_command(console: "Console", request: ApprovalRequest, limit: int | Non
         console.print(f"  ({hidden} more lines without findings; [e] shows all)", style="bold")
 
 
-def _lines(request: ApprovalRequest) -> "list[Text]":
+def _lines(request: ApprovalRequest, *, whole: bool) -> "list[Text]":
     from rich.text import Text
 
     text = Text()
     for piece in pieces(request.command, request.findings):
-        text.append(piece.text, style=_STYLES[piece.kind])
+        shown = piece.text
+        if not whole and piece.kind != "masked" and len(shown) > _MAX_RUN:
+            shown = "\n".join(map(_short, shown.split("\n")))
+        text.append(shown, style=_STYLES[piece.kind])
     return list(text.split("\n", allow_blank=True))

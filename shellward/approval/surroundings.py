@@ -19,6 +19,12 @@ _HARMLESS: Final = frozenset(
 )
 """Settings that open nothing by themselves."""
 _WEIGHED: Final = frozenset({"env", "name", "network", "mounts", "cap_add", "ports"})
+_RENTED: Final = frozenset({"modal", "daytona"})
+"""Kinds whose sandboxes run on machines of others."""
+_RENTED_HARMLESS: Final = frozenset(
+    {"timeout", "idle_timeout", "cpu", "gpu", "disk", "region", "cloud", "language", "target", "app"}
+)
+_RENTED_WEIGHED: Final = frozenset({"env", "name", "network", "ports", "volumes", "secrets"})
 _SAFE_CAPABILITIES: Final = frozenset(
     {
         *(
@@ -78,6 +84,8 @@ def reach_of(kind: str, config: Mapping[str, Any]) -> Reach:
     Returns:
         Its reach; everything for kinds that are, or share, a real machine, and for what is not understood.
     """
+    if kind in _RENTED:
+        return _rented(config)
     if kind != "docker" or not set(config) <= _HARMLESS | _WEIGHED:
         return EVERYTHING
     powers = {"persistent"} if config.get("name") else set()
@@ -89,11 +97,32 @@ def reach_of(kind: str, config: Mapping[str, Any]) -> Reach:
     capabilities = {str(name).upper().removeprefix("CAP_") for name in config.get("cap_add") or ()}
     if not capabilities <= _SAFE_CAPABILITIES:
         powers.add("privileges")
-    for name, value in (config.get("env") or {}).items():
-        if find_secrets(f"{name}={value}"):
-            powers.add("credentials")
+    if _has_secret(config.get("env") or {}):
+        powers.add("credentials")
     powers.update(_mounted(config.get("mounts") or ()))
     return Reach.of(powers)
+
+
+def _rented(config: Mapping[str, Any]) -> Reach:
+    """Work out the reach of a sandbox on machines of others: none of the user's own, but what it is given.
+
+    A setting that is not known here and says something might give it anything.
+    """
+    said = {name for name, value in config.items() if value not in (None, "", False, (), [], {})}
+    if not said <= _HARMLESS | _RENTED_HARMLESS | _RENTED_WEIGHED:
+        return EVERYTHING
+    powers = set()
+    if config.get("network") != "none" or config.get("ports"):
+        powers.add("network")
+    if said & {"name", "volumes"}:
+        powers.add("persistent")
+    if "secrets" in said or _has_secret(config.get("env") or {}):
+        powers.add("credentials")
+    return Reach.of(powers)
+
+
+def _has_secret(env: Mapping[str, Any]) -> bool:
+    return any(find_secrets(f"{name}={value}") for name, value in env.items())
 
 
 def _mounted(mounts: Iterable[Any]) -> Iterable[str]:

@@ -16,6 +16,7 @@ silence: the agent's own permission rules go on to apply. ``permissionDecision: 
 
 import re
 import sys
+import time
 from typing import Any, Final
 
 import click
@@ -31,6 +32,8 @@ _SHELL_TOOL: Final = re.compile(
     r"(?:^|[_\W])(?:bash|shell|sh|exec|execute|run_command|terminal|powershell)(?:$|[_\W])", re.IGNORECASE
 )
 _ALWAYS_COMMANDS: Final = frozenset({"Bash", "bash", "shell", "local_shell", "exec_command"})
+_RECENT: Final = 3600.0
+"""Seconds: a file that changed so lately may be the agent's, so what it holds is judged when it is run."""
 _MAX_INPUT: Final = 16 * 2**20
 _WAIT: Final = 45.0
 """Seconds to wait for a person who watches the queue; agents give up after 60, and then run the tool."""
@@ -124,6 +127,7 @@ def _decide(text: str, payload: dict[str, Any], *, wait: bool) -> Decision:
     from shellward.approval.context import Context
     from shellward.approval.gatekeeper import Gate, open_gate
     from shellward.config import load
+    from shellward.terminal_tool.places import seen_here
 
     cwd, session, given = payload.get("cwd"), payload.get("session_id"), payload.get("tool_input")
     reason = given.get("description") if isinstance(given, dict) else None
@@ -135,8 +139,9 @@ def _decide(text: str, payload: dict[str, Any], *, wait: bool) -> Decision:
     loaded = load()
     gate: Gate = open_gate(loaded, terminal=False)
     try:
+        found = seen_here(text, context.cwd, gate.packs, since=time.time() - _RECENT) or text
         if not wait or not gate.somebody_watches():
-            return gate.judge(text, context)
-        return gate.decide(text, context, timeout=min(_WAIT, loaded.config.approval.timeout))
+            return gate.judge(found, context)
+        return gate.decide(found, context, timeout=min(_WAIT, loaded.config.approval.timeout))
     finally:
         gate.close()

@@ -41,12 +41,13 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def list_(user: bool, as_json: bool) -> None:
     """List the user's rules, then those that find dangers."""
-    for rule in Rules(load().config.approval.rules).all:
+    approval = load().config.approval
+    for rule in Rules(approval.rules).all:
         if as_json:
             print_json({"user": rule.index, "rule": rule.spec})
         else:
             click.echo(rule.name)
-    for entry in () if user else known_rules():
+    for entry in () if user else known_rules(approval.packs):
         if as_json:
             print_json(_known(entry))
         else:
@@ -64,7 +65,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(rule_id: str, as_json: bool) -> None:
     """Show one rule in full, with its examples."""
-    entry = next((entry for entry in known_rules() if entry.id == rule_id), None)
+    entry = next((entry for entry in known_rules(load().config.approval.packs) if entry.id == rule_id), None)
     if entry is None:
         raise click.ClickException(f"{rule_id}: there is no such rule")
     if as_json:

@@ -96,6 +96,8 @@ class ApprovalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             never-allow list, deny rules and ask rules hold in every mode.
         command_allowlist: remembered approvals: a string is exactly one normalised command, anywhere.
         rules: the user's own rules.
+        packs: files with rules of the user's own that find dangers (see docs/approval.md); relative to
+            ``config.yaml``.
         low_severity: what to do with findings of severity low.
         contained: the worst severity that a sandbox may take by itself when its reach contains the harm
             (see docs/approval.md, the table of reach).
@@ -108,6 +110,7 @@ class ApprovalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     mode: Literal["manual", "smart", "off"] = "manual"
     command_allowlist: tuple[Name | AllowEntry, ...] = ()
     rules: tuple[RuleSpec, ...] = ()
+    packs: tuple[Name, ...] = ()
     low_severity: Literal["allow", "ask", "deny"] = "allow"
     contained: Literal["none", "low", "medium", "high"] = "medium"
     timeout: Seconds = 300.0

@@ -4,16 +4,21 @@
 What the gate asks about a command is in ``judge``.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.approval.gatekeeper import Gate, open_gate
 from shellward.environments import registry
 from shellward.environments.environment import Environment
+from shellward.terminal_tool.deeds import copying, writing
 from shellward.terminal_tool.judge import Judge, reach_of_environment
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from shellward.environments.base import Backend, OnStep
-    from shellward.environments.call import Call, OnOutput
+    from shellward.environments.call import Call, Directory, OnOutput
+    from shellward.environments.files import Progress
     from shellward.environments.pool import Start
     from shellward.environments.running import Run
     from shellward.environments.shell import Shell
@@ -22,9 +27,9 @@ if TYPE_CHECKING:
 class Terminal(Environment):
     """A guarded place to run commands in: an ``environments.Environment`` with the gate in front of it.
 
-    Same calls, same results; ``run``, ``stream`` and those of a ``session`` raise ApprovalDenied, before
-    anything has run, when the gate says no. What is asked of whom, and what may run unasked, is in
-    docs/approval.md. Thread-safe; while a person is asked about one command, others go on.
+    Same calls, same results; ``run``, ``stream``, those of a ``session``, ``write_file`` and ``upload`` raise
+    ApprovalDenied, before anything has run, when the gate says no. What is asked of whom, and what may run
+    unasked, is in docs/approval.md. Thread-safe; while a person is asked about one command, others go on.
 
     Args:
         kind: ``local``, ``docker``, ...
@@ -104,6 +109,24 @@ class Terminal(Environment):
         run = super().make_run(shell, passed.call, on_output, passed.start)
         run.on_end = lambda result: self._judge.record(passed, result)
         return run
+
+    def write_file(self, path: "Directory", data: bytes | str, *, mode: int | None = None) -> None:
+        """Write a file that the gate lets pass; see ``Environment.write_file``.
+
+        Raises:
+            ApprovalDenied: it may not be written; the old contents are there still.
+        """
+        with self._judge.deed(writing(str(path), data, mode)):
+            super().write_file(path, data, mode=mode)
+
+    def upload(self, local: "str | PathLike[str]", remote: "Directory", *, progress: "Progress | None" = None) -> None:
+        """Copy what the gate lets pass into the environment; see ``Environment.upload``.
+
+        Raises:
+            ApprovalDenied: it may not be copied; nothing was.
+        """
+        with self._judge.deed(copying(Path(local), str(remote))):
+            super().upload(local, remote, progress=progress)
 
     def interrupt(self) -> int:
         """End every command that runs now, and take back every question; see ``Environment.interrupt``.

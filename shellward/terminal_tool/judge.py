@@ -3,25 +3,30 @@
 import os
 import posixpath
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from shellward.approval.advice import allow_with, refusal
-from shellward.approval.brought import Brought, Look, line_of, look
+from shellward.approval.brought import Brought, Look, again, line_of, look
 from shellward.approval.context import UNREADABLE, Context
 from shellward.approval.gatekeeper import Unreadable
+from shellward.approval.nearby import NOTHING_NEARBY, Nearby
 from shellward.approval.reach import Reach
 from shellward.approval.surroundings import reach_of
 from shellward.approval.withdrawal import Withdrawal
 from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Verdict
+from shellward.environments.call import Call
 from shellward.environments.encoding import encode_text, quote
 from shellward.terminal_tool.memory import Memory, only_runs
+from shellward.terminal_tool.places import Places
 from shellward.terminal_tool.typed import TypedInput
 
 if TYPE_CHECKING:
@@ -29,11 +34,12 @@ if TYPE_CHECKING:
     from shellward.approval.gatekeeper import Gate
     from shellward.core.types import Result
     from shellward.environments.base import Backend
-    from shellward.environments.call import Call
     from shellward.environments.environment import Environment
     from shellward.environments.pool import Start
     from shellward.environments.shell import Shell
 
+CALLER: Final[ContextVar[Withdrawal | None]] = ContextVar("shellward_caller", default=None)
+"""Is withdrawn when whoever called for a command no longer wants it."""
 _MOST_KEPT: Final = 512
 """So many looks at commands are kept, for when they come again."""
 _MOST_LOOKS: Final = 8
@@ -70,6 +76,7 @@ class _Sight:
     context: Context
     call: "Call"
     start: "Start"
+    nearby: Nearby = NOTHING_NEARBY
 
     def same(self, before: "_Sight") -> bool:
         """Whether this is the same deed, so that an answer given about the other one holds."""
@@ -90,6 +97,7 @@ class Judge:
         self.gate = gate
         self._environment = environment
         self._memory = Memory(environment)
+        self._places = Places(environment)
         self._context = Context(backend=environment.kind, target=target_of(environment.backend), task=task)
         self._lock = threading.Lock()
         self._questions: set[Withdrawal] = set()
@@ -134,13 +142,40 @@ class Judge:
                 return self._pass(shell, sight, decision)
             # In which the shell may have been lost, and others may have run.
             environment.ready(shell)
-            if (now := environment.start_of(shell)) == start and pid == shell.pid:
+            now = environment.start_of(shell)
+            if now == start and pid == shell.pid and self._places.see(sight.seen.wanted) == sight.nearby:
                 return self._pass(shell, sight, decision)
             start, pid, before = now, shell.pid, sight
             sight = self._look(shell, call, start)
             if sight.same(before):
                 return self._pass(shell, sight, decision)
         raise EnvironmentUnavailable("the session changed again and again while its command was looked at; not run")
+
+    @contextmanager
+    def deed(self, text: str) -> Iterator[None]:
+        """Decide about what is done without a shell, written as the shell line that would do the same; record its end.
+
+        Raises:
+            ApprovalDenied: it may not be done.
+            EnvironmentUnavailable: the environment was closed meanwhile.
+        """
+        call = Call(text=text, shown=text)
+        self.gate.follow_settings()
+        context = replace(self._context, cwd=self._environment.cwd or None)
+        seen = self._seen(call, context, Brought())
+        if seen.wanted:
+            there = self._places.real(seen.wanted.paths)
+            lines = "".join(f"/bin/cat >{line_of([path])} </dev/null\n" for path in there)
+            if lines:  # links are followed, so what they lead to is written
+                seen = self._seen(replace(call, text=f"{text}\n{lines}"), context, Brought())
+        decision = self._decide(seen.detection, context, end="Nothing was written.")
+        started = time.monotonic()
+        try:
+            yield
+        except BaseException:
+            self.gate.record(decision, 1, time.monotonic() - started)
+            raise
+        self.gate.record(decision, 0, time.monotonic() - started)
 
     def record(self, passed: Passed, result: "Result") -> None:
         """Record how a command ended."""
@@ -153,17 +188,21 @@ class Judge:
 
     def _look(self, shell: "Shell", call: "Call", start: "Start") -> "_Sight":
         """Look at a command with all that it brings along."""
+        generation = self.gate.follow_settings()
         known = self._memory.known(start)
         place, call = self._place(shell, call, start)
         if call.stdin is None and not call.env:
             # Looking is pure, and what was known is never changed: another state is another object.
-            key = (call.text, call.words, place, shell.user, id(known))
+            key = (call.text, call.words, place, shell.user, id(known), generation)
             before = self._looks.get(key)
-            if before is None or before.known is not known:
+            stale = before is None or before.known is not known
+            if before is not None and not stale and before.seen.wanted:
+                stale = self._places.see(before.seen.wanted) != before.nearby
+            if before is None or stale:
                 before = self._looked(shell, call, start, known, place)
                 if not any(finding.rule == UNREADABLE for finding in before.seen.detection.findings):
                     self._keep(key, before)
-            return _Sight(before.seen, known, before.context, call, start)
+            return _Sight(before.seen, known, before.context, call, start, before.nearby)
         return self._looked(shell, call, start, known, place)
 
     def _keep(self, key: tuple[object, ...], sight: "_Sight") -> None:
@@ -176,19 +215,25 @@ class Judge:
         context = replace(self._context, cwd=place)
         if shell.user is not None:
             context = replace(context, target=f"{context.target} as {shell.user}".lstrip())
-        seen = self._seen(call, context, _input(call, known))
+        brought = _input(call, known)
+        seen = self._seen(call, context, brought)
+        nearby = self._places.see(seen.wanted) if seen.wanted else NOTHING_NEARBY
+        if nearby:
+            seen = self._seen(call, context, replace(brought, nearby=nearby), seen)
         if _streams(call) and seen.takes_orders:
             # What the input says is judged as it comes; the command itself, as if there were none.
-            seen = self._seen(call, context, Brought(known=known, env=call.env or {}))
+            seen = self._seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
             call = self._screened(call, context, known, seen)
-        return _Sight(seen, known, context, call, start)
+        return _Sight(seen, known, context, call, start, nearby)
 
-    def _seen(self, call: "Call", context: Context, brought: Brought) -> Look:
+    def _seen(self, call: "Call", context: Context, brought: Brought, before: Look | None = None) -> Look:
         if call.words is not None:  # run past functions and aliases
             brought = replace(brought, known=Known(unclear=False))
         text = call.text if call.words is None else line_of(call.words)
         try:
-            return look(text, cwd=context.cwd, brought=brought)
+            if before is not None:
+                return again(before, text, cwd=context.cwd, brought=brought, packs=self.gate.packs)
+            return look(text, cwd=context.cwd, brought=brought, packs=self.gate.packs)
         except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the door
             from shellward.approval.detect import Detection
 
@@ -232,6 +277,8 @@ class Judge:
     @contextmanager
     def _question(self) -> Iterator[Withdrawal]:
         withdrawal = Withdrawal()
+        if (caller := CALLER.get()) is not None:
+            caller.listen(withdrawal.withdraw)
         with self._lock:
             if self._closed:
                 raise EnvironmentUnavailable("the environment was closed; nothing was run")
@@ -290,9 +337,15 @@ def reach_of_environment(environment: "Environment", *, lasting: bool) -> Reach:
 
 
 def target_of(backend: "Backend") -> str:
-    """Say which environment of its kind this is: an approval for one image is none for another."""
+    """Say which environment of its kind this is: an approval for one image, or one host, is none for another."""
     config = getattr(backend, "config", None)
-    return str(getattr(config, "image", ""))
+    given = {name: getattr(config, name, None) for name in ("image", "name", "context", "user", "host", "port")}
+    if given["host"]:
+        user = f"{given['user']}@" if given["user"] else ""
+        port = f":{given['port']}" if given["port"] else ""
+        return f"{user}{given['host']}{port}"
+    place = [f"{name}={given[name]}" for name in ("name", "context") if given[name]]
+    return " ".join([str(given["image"] or ""), *place]).strip()
 
 
 def _streams(call: "Call") -> bool:

@@ -6,7 +6,7 @@ A command is judged by this, so it is never a guess: what cannot be read is ``UN
 import re
 import threading
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -63,6 +63,7 @@ class _Kept:
     """A trap may change what it knows with any command, before it."""
     known: Known = NOTHING
     functions: dict[str, str] = field(default_factory=dict)
+    hashed: dict[str, str] = field(default_factory=dict)
     positional: bool = False
     place: str | None = None
     """Its working directory without symbolic links, when that is known."""
@@ -90,10 +91,13 @@ class Memory:
             if kept.number == number:
                 return kept.known
             functions, positional, first = dict(kept.functions), kept.positional, kept.slot + 1
+            hashed = dict(kept.hashed)
             untold = kept.untold == number or kept.trapped
         known, slot = (UNCLEAR, first) if untold else self._read(shell, number, first)
         if (functions or positional) and known is not UNCLEAR:
             known = known.completed(functions, positional=positional)
+        if hashed and known is not UNCLEAR:
+            known = replace(known, aliases={**known.aliases, **hashed})
         with self._lock:
             kept = self._kept(shell)
             if known == kept.known:
@@ -125,6 +129,7 @@ class Memory:
             if seen.changes_state:
                 kept.number, kept.place = -1, None
             kept.trapped = kept.trapped or seen.traps_state
+            kept.hashed.update(seen.hashed)
             if shell.kind != "bash":  # others cannot tell these
                 kept.positional = kept.positional or seen.positional
                 for name, text in seen.defines.items():
@@ -153,6 +158,7 @@ class Memory:
             kept = self._shells[shell] = _Kept()
         if kept.pid != shell.pid:  # it was started, or again after it was lost
             kept.pid, kept.number, kept.untold, kept.place = shell.pid, -1, -1, None
+            kept.hashed.clear()  # no shell takes that over
             if shell.kind != "bash":
                 kept.functions.clear()
                 kept.positional = False

@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "shellward"
 BELOW = ("environments/", "aio/", "testing/")
 """The engine, its asyncio twin, and the public checks of backends."""
-DOOR = {"terminal_tool/guard.py"}
+DOOR = {"terminal_tool/guard.py", "terminal_tool/aio.py"}
 OPENERS = {"create", "attach", "attach_backend", "of", "Environment", "Session", "Stream"}
 """What makes, or is, an environment without a gate."""
 ENGINE = {"make_run", "run_on", "stream_on", "borrowed", "helper", "open_channel", "make_call", "drive"}

@@ -1,6 +1,7 @@
 """The prompt on a pseudo-terminal with a program behind it, and keys as a person types them."""
 
 import contextlib
+import io
 import os
 import pty
 import select
@@ -13,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+
+from shellward.approval import person
+from shellward.approval.context import ApprovalRequest
+from shellward.core.gate import Finding, Severity
 
 # Python 3.12 warns of fork() where threads are; that is what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -264,3 +270,34 @@ def test_without_a_terminal_there_is_nobody() -> None:
     assert not person.has_terminal()
     request = ApprovalRequest(id="a", command="rm", normalized="rm", findings=())
     assert person.ask(request).kind == "nobody"
+
+
+def shown(command: str, findings: tuple[Finding, ...], **fields: str) -> str:
+    request = ApprovalRequest(id="a", command=command, normalized=command, findings=findings, **fields)
+    out = io.StringIO()
+    person.draw(Console(file=out, width=120, highlight=False, markup=False, emoji=False), request)
+    return out.getvalue()
+
+
+def finding(rule: str, span: tuple[int, int], severity: Severity = Severity.HIGH) -> Finding:
+    return Finding(rule, f"does {rule}", severity, span, f"inner {rule}", why="gone")
+
+
+@pytest.mark.parametrize(
+    "filler", ["echo " + "a" * 200_000 + "; ", "echo aaaaaaaaaa\n" * 20_000, "\u202e" * 100_000 + "; "]
+)
+def test_nothing_pushes_the_danger_off_the_screen(filler: str) -> None:
+    command = f"{filler}rm -rf /srv; {filler}"
+    place = (len(filler), len(filler) + 11)
+    text = shown(command, (finding("files.rm", place),), exact=f"exactly `{command}`", part=command)
+    assert len(text.splitlines()) < 120
+    assert "rm -rf /srv" in text
+    assert "shows all" in text
+
+
+def test_of_many_findings_the_worst_are_shown() -> None:
+    many = tuple(finding(f"minor.n{n}", (0, 2), Severity.MEDIUM) for n in range(500))
+    text = shown("ls", (*many, finding("worst.of-all", (0, 2), Severity.CRITICAL)))
+    assert "worst.of-all" in text
+    assert "491 more findings" in text
+    assert len(text.splitlines()) < 80

@@ -47,10 +47,32 @@ def test_docker(config: dict[str, Any], powers: set[str]) -> None:
     assert reach_of("docker", config).powers == powers
 
 
-@pytest.mark.parametrize("kind", ["local", "ssh", "singularity", "modal", "new"])
+@pytest.mark.parametrize("kind", ["local", "ssh", "singularity", "new"])
 def test_what_is_a_real_machine_or_not_known_reaches_everything(kind: str) -> None:
     assert reach_of(kind, {}) == EVERYTHING
 
 
 def test_every_setting_of_docker_was_thought_about() -> None:
     assert set(DockerConfig.__struct_fields__) == _HARMLESS | _WEIGHED
+
+
+@pytest.mark.parametrize("kind", ["modal", "daytona"])
+@pytest.mark.parametrize(
+    ("config", "powers"),
+    [
+        ({"image": "debian", "timeout": 300, "gpu": None}, {"network"}),
+        ({"network": "none"}, set()),
+        ({"network": "none", "ports": [80]}, {"network"}),
+        ({"volumes": {"/data": "vol"}}, {"network", "persistent"}),
+        ({"secrets": ["aws"]}, {"network", "credentials"}),
+        ({"env": {"AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}}, {"network", "credentials"}),
+        ({"something_new": None}, {"network"}),
+    ],
+)
+def test_a_rented_sandbox_reaches_what_it_is_given(kind: str, config: dict[str, object], powers: set[str]) -> None:
+    assert reach_of(kind, config).powers == powers
+
+
+@pytest.mark.parametrize("kind", ["modal", "daytona", "ssh", "singularity", "local", "seventh"])
+def test_what_is_not_known_reaches_everything(kind: str) -> None:
+    assert reach_of(kind, {"something_new": 1}) == EVERYTHING

@@ -233,6 +233,13 @@ class TestHook:
     def test_other_events_are_not_its_business(self) -> None:
         assert hook(claude("rm -rf /srv", hook_event_name="PostToolUse")).stdout == ""
 
+    def test_a_script_that_was_just_written_is_judged_by_its_text(self, tmp_path: Path) -> None:
+        (tmp_path / "s.sh").write_text("rm -rf /srv\n")
+        assert said(hook(claude("sh s.sh", cwd=str(tmp_path))))[0] == "ask"
+        assert said(hook(codex("./s.sh", cwd=str(tmp_path))))[0] == "deny"
+        (tmp_path / "s.sh").write_text("echo fine\n")
+        assert hook(claude("sh s.sh", cwd=str(tmp_path))).stdout == ""
+
     def test_it_is_recorded(self) -> None:
         hook(claude("rm -rf /srv"))
         record = json.loads(run("audit", "show", "--json").stdout)

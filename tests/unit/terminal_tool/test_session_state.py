@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shellward import ApprovalDenied, Terminal
+from shellward.approval import register_approval_callback
 
 Refused = Callable[[Callable[[], object]], ApprovalDenied]
 
@@ -153,7 +154,8 @@ def test_after_a_shell_is_lost(bash: Terminal, victim: Path, refused: Refused) -
 def test_a_shell_is_not_believed_that_it_had_nothing_to_save(bash: Terminal, victim: Path, refused: Refused) -> None:
     """What tells the shell so is a variable like any other."""
     bash.run("X=echo")
-    bash.run("__sw_l=1; X=rm")
+    with register_approval_callback(lambda _: True):  # it is asked about, being a name of ours
+        bash.run("__sw_l=1; X=rm")
     error = refused(lambda: bash.run(f"$X -rf {victim}"))
     assert error.decision.findings[-1].rule == "unknown.session-state"
 
@@ -240,3 +242,27 @@ def test_a_link_that_is_turned_round_after_the_look(bash: Terminal, victim: Path
     bash.run("rm -rf tree", cwd=str(link))
     assert victim.exists()
     assert not (tmp_path / "mine" / "tree").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "__sw_e() {{ rm -rf {victim}; }}",
+        "alias __sw='rm -rf {victim}'",
+        "__sw_X='rm -rf {victim};'",
+        "eval '__sw''_r() {{ :; }}'",
+    ],
+)
+def test_the_sessions_own_names_are_not_taken_over(
+    terminal: Terminal, victim: Path, refused: Refused, command: str
+) -> None:
+    error = refused(lambda: terminal.run(command.format(victim=victim)))
+    assert "unknown.session-own" in [finding.rule for finding in error.decision.findings]
+    assert terminal.run("echo on; grep -c __sw_ /dev/null || true").stdout == "on\n0\n"
+
+
+def test_a_session_that_is_not_known_says_the_way_out(bash: Terminal) -> None:
+    bash.run("trap 'X=1' DEBUG")
+    with pytest.raises(ApprovalDenied, match="In a new session nothing of that holds"):
+        bash.run("ls")
+    assert bash.session().run("echo on").stdout == "on\n"
