@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.calls import CLIENTS
+from shellward.command.calls import CLIENT_WORDS, CLIENTS
 from shellward.command.literals import Literals
 from shellward.command.purecalls import squeeze
 from shellward.command.values import known_part, unknown
@@ -88,14 +88,17 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
     ):
         printed = re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]
         actions += [Action("shell", unquote(text)) for text in printed]
-    if language in {"python", "javascript", "ruby", "php"}:
+    if language in {"python", "javascript", "ruby", "php"} and any(word in code for word in CLIENT_WORDS):
         for imported, deletes in CLIENTS:
             match = deletes.search(code) if imported.search(code) else None
             if match:
                 actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
     runs = _RUNS_WHAT_COMES.get(language)
-    if _CONNECTS.search(code) and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
+    connects = ("ocket" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
+    if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
+    if "fork" not in code:
+        return
     if re.search(
         r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
         code,
