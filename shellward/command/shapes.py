@@ -88,6 +88,9 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
     ):
         printed = re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]
         actions += [Action("shell", unquote(text)) for text in printed]
+    if language == "perl" and "$_" in code and re.search(r"\b(?:system|exec)\s*(?:;|\Z|\})", code):
+        said = re.search(r"\$_\s*=\s*(['\"])(.*?)\1", code)
+        actions += [Action("shell", said.group(2))] if said else []
     if language in {"python", "javascript", "ruby", "php"} and any(word in code for word in CLIENT_WORDS):
         for imported, deletes in CLIENTS:
             match = deletes.search(code) if imported.search(code) else None
@@ -106,6 +109,12 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
         actions.append(Action("argv", argv=("@fork-bomb", language)))
 
 
+def _formatted(match: re.Match[str]) -> str:
+    """What ``sprintf`` makes of constant texts."""
+    values = re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(2))
+    return '"' + re.sub(r"%[-\d.]*[sdc]", lambda _: values.pop(0) if values else "", match.group(1)) + '"'
+
+
 def awk(code: str) -> list[Action]:
     """What an awk program runs and writes."""
     actions: list[Action] = []
@@ -115,6 +124,7 @@ def awk(code: str) -> list[Action]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
     joined = re.sub(r'"[ \t]*"', "", joined)
+    joined = re.sub(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\)', _formatted, joined)
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     found: list[re.Match[str]] = []
