@@ -221,9 +221,9 @@ def _printed(lang: str, code: str) -> str | None:
 
 
 _CONSOLES = {
-    "manage.py": "shell shell_plus",
-    "artisan": "tinker",
-    "rails": "runner r",
+    "manage.py": "shell shell_plus dbshell",
+    "artisan": "tinker db",
+    "rails": "runner r dbconsole db",
     "console": "dbal:run-sql doctrine:query:sql",
 }
 
@@ -241,7 +241,7 @@ def _console(t: Tracer, inv: Invocation, lang: str, words: list[str]) -> None:
     if not code and len(words) > 2 and not words[2].startswith("-"):
         code = words[2]
     text = code or inv.stdin or ""
-    if words[1].endswith(("sql",)):
+    if words[1].endswith(("sql", "dbshell", "db", "dbconsole")):
         t.effect(["@sql", words[0], text], inv.span)
     elif text:
         t.run_code(lang, text, inv, [])

@@ -150,7 +150,12 @@ def _remote_command(pattern: str) -> Handler:
                 t.run_text(value, inv.span, via=(*inv.via, inv.name))
         if "--" in argv:
             at = argv.index("--") + 1
-            t.child(inv, argv[at:], at)
+            while at < len(argv) and argv[at].startswith("-"):
+                at += 1  # options of ssh
+            if len(argv) - at == 1:
+                t.run_text(argv[at], inv.span, via=(*inv.via, inv.name))
+            else:
+                t.child(inv, argv[at:], at)
         return None
 
     return handler

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.calls import CLIENTS
+from shellward.command.calls import CLIENT_WORDS, CLIENTS
 from shellward.command.literals import Literals
 from shellward.command.purecalls import squeeze
 from shellward.command.values import known_part, unknown
@@ -88,19 +88,31 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
     ):
         printed = re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]
         actions += [Action("shell", unquote(text)) for text in printed]
-    if language in {"python", "javascript", "ruby", "php"}:
+    if language == "perl" and "$_" in code and re.search(r"\b(?:system|exec)\s*(?:;|\Z|\})", code):
+        said = re.search(r"\$_\s*=\s*(['\"])(.*?)\1", code)
+        actions += [Action("shell", said.group(2))] if said else []
+    if language in {"python", "javascript", "ruby", "php"} and any(word in code for word in CLIENT_WORDS):
         for imported, deletes in CLIENTS:
             match = deletes.search(code) if imported.search(code) else None
             if match:
                 actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
     runs = _RUNS_WHAT_COMES.get(language)
-    if _CONNECTS.search(code) and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
+    connects = ("ocket" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
+    if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
+    if "fork" not in code:
+        return
     if re.search(
         r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
         code,
     ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
         actions.append(Action("argv", argv=("@fork-bomb", language)))
+
+
+def _formatted(match: re.Match[str]) -> str:
+    """What ``sprintf`` makes of constant texts."""
+    values = re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(2))
+    return '"' + re.sub(r"%[-\d.]*[sdc]", lambda _: values.pop(0) if values else "", match.group(1)) + '"'
 
 
 def awk(code: str) -> list[Action]:
@@ -112,6 +124,7 @@ def awk(code: str) -> list[Action]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
     joined = re.sub(r'"[ \t]*"', "", joined)
+    joined = re.sub(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\)', _formatted, joined)
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     found: list[re.Match[str]] = []

@@ -42,7 +42,19 @@ def test_own_corpus():
     check(path, 0.99)
 
 
-@pytest.mark.parametrize(("name", "recall"), [("techniques.jsonl", 0.98), ("lookalikes.jsonl", 1.0)])
+@pytest.mark.parametrize(
+    ("name", "recall"),
+    [
+        ("techniques.jsonl", 0.98),
+        ("lookalikes.jsonl", 1.0),
+        ("second_dangerous.jsonl", 0.99),
+        ("second_harmless.jsonl", 1.0),
+        ("third_dangerous.jsonl", 0.99),
+        ("third_harmless.jsonl", 1.0),
+        ("fourth_dangerous.jsonl", 0.99),
+        ("fourth_harmless.jsonl", 1.0),
+    ],
+)
 def test_sets_written_before_they_were_tried(name, recall):
     check(HERE / name, recall)
 

@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     from shellward.approval.rule import Call
 
 
+def _lists(call: Call) -> bool:
+    """Tell whether names of signals are asked for; ``-KILL`` is no ``-L``."""
+    return any(re.fullmatch(r"-[lL]\d*|--(?:list|table)(?:=.*)?", word) for word in call.argv[1:2])
+
+
 def kill_all(call: Call) -> bool:
     """``kill -1``, ``kill -9 -1``, ``kill 1``, ``kill 0``."""
-    if call.args.has("--list", "--table") or "-l" in call.argv[1:2] or "-0" in call.argv[1:2]:
+    if _lists(call) or "-0" in call.argv[1:2]:
         return False
     words = call.argv[1:]
     pids = (
@@ -43,7 +48,7 @@ def kill_one(call: Call) -> bool:
     words = call.argv[1:]
     return (
         bool(words)
-        and not call.args.has("--list", "--table")
+        and not _lists(call)
         and words[0] not in {"-l", "-L", "-0"}
         and not (words[0] == "-s" and words[1:2] in (["0"], ["CONT"]))
     )

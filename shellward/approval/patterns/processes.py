@@ -9,7 +9,7 @@ _H, _M, _L = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 
 RULES: tuple[Rule, ...] = (
     Rule("processes.fork-bomb", "@fork-bomb", "", "starts processes without end", Severity.CRITICAL, "The machine stops answering.", (":(){ :|:& };:", "f() { f & f; }; f", "perl -e 'fork while fork'"), ("f() { f; }; echo", "f(){ ls | wc; }; f"), never_allow=True),
-    Rule("processes.kill-all", "kill", "", "signals every process, or init", _H, "Everything of the user, or the machine, goes down.", ("kill -9 -1", "kill -1", "kill -s KILL -1", "kill -TERM 1"), ("kill -0 1", "kill -l", "kill -1 4242", "kill 123"), checks.kill_all),
+    Rule("processes.kill-all", "kill", "", "signals every process, or init", _H, "Everything of the user, or the machine, goes down.", ("kill -9 -1", "kill -1", "kill -s KILL -1", "kill -TERM 1", "kill -KILL -1"), ("kill -0 1", "kill -l", "kill -1 4242", "kill 123"), checks.kill_all),
     Rule("processes.kill-listed", "kill", "", "kills whatever a listing names", _H, "Unrelated processes may be among them.", ("ps aux | awk '{print $2}' | xargs kill -9",), ("kill $!", "kill $(cat app.pid)", "kill 42"), checks.kill_listed),
     Rule("processes.kill", "kill", "", "kills a process", _L, "Unsaved work of it is lost.", ("kill 42", "kill -9 $pid"), ("kill -0 42", "kill -l"), checks.kill_one),
     Rule(
