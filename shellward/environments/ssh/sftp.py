@@ -33,11 +33,10 @@ def put(pool: Pool, path: str, chunks: Iterable[bytes]) -> bool:
         if file is None:
             return False
         try:
-            file.set_pipelined(True)
-            for chunk in chunks:
-                for at in range(0, len(chunk), _REQUEST):
-                    file.write(chunk[at : at + _REQUEST])
-            file.close()
+            sent = _send(file, chunks)
+            # What fails among writes that were not waited for is not always told (paramiko 5.1).
+            if (there := file.sftp.stat(path).st_size) != sent:
+                raise OSError(errno.EIO, f"{there} bytes of {sent} were taken", path)  # noqa: TRY301
         except (EOFError, paramiko.SSHException) as error:
             raise ConnectionLost(connection.why_lost() or "the connection ended while a file was sent") from error
         except OSError as error:
@@ -50,6 +49,18 @@ def put(pool: Pool, path: str, chunks: Iterable[bytes]) -> bool:
     finally:
         channel.close()
         pool.release(connection)
+
+
+def _send(file: Any, chunks: Iterable[bytes]) -> int:
+    """Write without waiting for each answer; returns the number of bytes."""
+    sent = 0
+    file.set_pipelined(True)
+    for chunk in chunks:
+        for at in range(0, len(chunk), _REQUEST):
+            file.write(chunk[at : at + _REQUEST])
+        sent += len(chunk)
+    file.close()
+    return sent
 
 
 def _opened(channel: Any, path: str) -> Any:
