@@ -127,7 +127,8 @@ def state_is_found_after_the_client_died(t: Trial) -> None:
     assert eventually(lambda: any("sleep 100" in row.args for row in t.place.processes(Handle(handle))), 5)
     client.kill()
     client.wait(10)
-    env = environments.attach(handle)
+    # A state is one shell's: the same is asked for again.
+    env = environments.attach(handle, shell=str(t.place.config.get("shell", "auto")))
     t.defer(env.close)
     with at_most(10, "the first command after attach"):
         result = env.run(f"cd {env.backend.scratch} && cat data ran; cd /tmp")

@@ -20,6 +20,14 @@ def required() -> set[str]:
     return set(filter(None, os.environ.get("SHELLWARD_TEST_REQUIRE", "").split(",")))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Notes of environments are kept apart from those of whoever runs this; clients inherit it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHELLWARD_HOME", str(tmp_path_factory.mktemp("shellward")))
+        yield
+
+
 class Places:
     """The suite at the place of the test that runs now; it is closed, and looked after, when the place changes."""
 

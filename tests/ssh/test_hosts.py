@@ -196,6 +196,7 @@ def test_a_terminal(make: Make) -> None:
     assert interrupted.read(5) is not None
     while interrupted.read(5) is not None:
         pass
+    assert interrupted.wait(5) == 130
     interrupted.close()
     plain = environment.backend.open(["sh", "-c", "exit 9"])
     with pytest.raises(Unsupported):

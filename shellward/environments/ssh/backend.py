@@ -62,7 +62,8 @@ class SshBackend:
         """See Backend."""
         if user is not None:
             raise Unsupported("run as another user", self.kind, "log in as that one")
-        text = boot.start(argv, {**self._kept.env, **(env or {})}, cwd or self._kept.cwd, self.scratch)
+        variables = {**self._kept.env, **(env or {})}
+        text = boot.start(argv, variables, cwd or self._kept.cwd, self.scratch, stay=pty is not None)
         self._revive()
         if pty is not None:
             return self._terminal(text, pty)

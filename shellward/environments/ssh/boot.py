@@ -52,8 +52,15 @@ def sync(key: str) -> bytes:
     return b"printf " + text + b";printf " + text + b" >&2\n"
 
 
-def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, scratch: str) -> bytes:
+def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, scratch: str, *, stay: bool = False) -> bytes:
     """Return the script that becomes a process of an environment.
+
+    Args:
+        argv: program and arguments.
+        env: its variables, on top of those of a login.
+        cwd: its directory.
+        scratch: the environment's directory.
+        stay: run it as a child, so that a signal that ends it becomes an exit status.
 
     Raises:
         ConfigError: a variable's name or value is none, or there is no program.
@@ -71,7 +78,8 @@ def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, scratch: str) -
         *(b"export " + name + b"=" + quote(value) for name, value in assignments(variables)),
         b"cd -- " + quote(encode_text(cwd, "a path")) + b" || exit 126",
         b"unset n t l",
-        b"exec " + b" ".join(words),
+        # Traps are not inherited by what is started: a key that interrupts is for that alone.
+        b"trap : INT QUIT\n" + b" ".join(words) + b'\nexit "$?"' if stay else b"exec " + b" ".join(words),
     ]
     return b"\n".join(lines)
 

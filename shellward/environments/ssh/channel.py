@@ -12,6 +12,7 @@ from shellward.environments.base import Piece, PtySize
 from shellward.environments.ssh.inbox import Inbox
 
 _READ = 1 << 20
+_NO_STATUS = 255
 _MOST_NOISE = 1 << 16
 """Bytes of a login shell's own words that are kept, to be told when nothing else comes."""
 
@@ -126,14 +127,17 @@ class SshChannel:
             raise ConnectionLost(self._lost() or "the process on the host has ended") from error
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """See Channel. The host tells an exit status at the end of the stream."""
+        """See Channel. The host tells an exit status at the end of the stream; 255 where it told none.
+
+        That is so for a process without a terminal that a signal ended: paramiko drops what the host says of it.
+        """
         event = self._channel.status_event
         if not event.wait(timeout):
             return None
         if self._channel.exit_status < 0 and (why := self._lost()):
             raise ConnectionLost(why)
         status = int(self._channel.exit_status)
-        return None if status < 0 else status
+        return _NO_STATUS if status < 0 else status
 
     def close(self) -> None:
         """See Channel."""
