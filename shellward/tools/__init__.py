@@ -1,7 +1,7 @@
 """Tools for models: which there are, which a session may use, and how a call is carried out.
 
 ``registry.register`` puts a tool in, ``get_tool_definitions`` lists what a session has, ``handle_function_call`` calls
-one; docs/tools.md shows each. This room knows neither environments nor the gate: tools that run commands live above it.
+one; docs/tools.md shows each. This room knows neither sandboxes nor the gate: tools that run commands live above it.
 """
 
 from typing import TYPE_CHECKING, Any
