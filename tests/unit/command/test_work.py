@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,10 @@ def test_spending():
         work.spend(1)
     work.grant(3)
     assert work.left == 3
+
+
+def test_names_that_are_worked_out_are_not_followed_within_each_other():
+    code = "import os as o;" + "getattr(o,'sys'+'tem')('rm" * 40
+    before = time.process_time()
+    assert detect_dangerous_command(f'python3 -c "{code}"') is not None
+    assert time.process_time() - before < 5  # it took minutes
