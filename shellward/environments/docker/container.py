@@ -13,7 +13,7 @@ from shellward.environments.docker.config import CAPABILITIES, LABEL, SCRATCH, D
 from shellward.environments.docker.door import INSIDE, Door
 from shellward.environments.docker.engine import mapped, pull, sdk
 from shellward.environments.encoding import script
-from shellward.environments.local import owner
+from shellward.environments.owner import owner
 
 
 def is_here(client: Any) -> bool:

@@ -1,0 +1,15 @@
+# As launch.bash.sh, in any other POSIX shell: functions cannot be printed, so the process does not have them.
+trap - EXIT 62
+unset SHELLWARD_COMMAND
+export SHELLWARD_PROCESS="${__sw_d##*/}"
+LC_ALL=C command -p mkdir -m 700 -- "$__sw_d" || exit
+if [ -n "$__sw_k" ]; then
+  {
+    set
+    export -p
+    command printf 'umask '
+    umask
+  } >"$__sw_d/state" 2>/dev/null || exit
+  alias >"$__sw_d/alias"
+fi
+exec 7>&- 8>&- 9>&-

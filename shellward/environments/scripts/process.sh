@@ -1,0 +1,63 @@
+# Looks after background processes, from the control shell. Builtins only, but where it says so. $1: the directory.
+#
+# Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, running|ended|lost, its
+# directory, the record, uptime now.
+sw_tell() {
+  if [ ! -d "$1" ]; then
+    return
+  fi
+  sw_a= sw_b= sw_c= sw_d= sw_e= sw_f=
+  IFS= read -r sw_a <"$1/pid"
+  IFS= read -r sw_c <"$1/killed"
+  IFS= read -r sw_e <"$1/cwd"
+  IFS= read -r sw_f <"$1/owner"
+  if IFS= read -r sw_b <"$1/status"; then
+    sw_d=ended
+  elif read -r sw_p sw_l sw_u <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
+    sw_d=running
+  elif IFS= read -r sw_b <"$1/status"; then
+    sw_d=ended # meanwhile
+  elif [ -n "$sw_a" ] && sw_is ${sw_a}; then
+    sw_d=running
+  else
+    sw_d=lost
+  fi
+  IFS=' ' read -r sw_u sw_l </proc/uptime
+  printf '%s\n' "${1##*/}" "$sw_a" "$sw_b" "$sw_c" "$sw_d" "$sw_e" "$sw_f" "$sw_u"
+} 2>/dev/null
+# Whether process $1 is the one that began at tick $2.
+sw_is() {
+  sw_start "$1" && [ "$sw_began" = "$2" ]
+}
+sw_list() {
+  for sw_s in "$1"/*/; do
+    sw_s=${sw_s%/}
+    if [ -e "$sw_s/owner" ]; then sw_tell "$sw_s"; fi
+  done
+}
+# How many bytes came on both streams. Runs stat.
+sw_sizes() {
+  command -p stat -c '%s' "$1/out" "$1/err" 2>/dev/null
+}
+# Sends signal $2 to the process alone, when it is that still; prints "sent".
+sw_send() {
+  if [ ! -e "$1/status" ] && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l" && kill -s "$2" "$sw_p"; then echo sent; fi
+} 2>/dev/null
+# Sends signal $2 to the whole tree (see sw_scan), but not to the supervisor; prints how many were alive.
+sw_tree() {
+  sw_p= sw_l= sw_u=
+  read -r sw_p sw_l sw_u <"$1/supervisor"
+  if ! sw_is "$sw_p" "$sw_l"; then sw_p=0; fi
+  sw_place=$1
+  sw_scan "SHELLWARD_PROCESS=${1##*/}" "" "" "${sw_l:-0}" "$sw_p ${sw_u:-0}" "$2"
+  sw_place=
+  echo "$sw_n"
+} 2>/dev/null
+# Notes why it is ended, before it is.
+sw_doom() {
+  if [ ! -e "$1/status" ]; then echo "$2" >"$1/killed"; fi
+}
+# Lets the process see the end of its input.
+sw_shut() {
+  if [ -p "$1/ctl" ]; then : <>"$1/ctl"; fi
+}
