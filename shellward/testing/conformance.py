@@ -38,6 +38,7 @@ SUBJECTS = (
     "trees",
     "interrupts",
     "clients",
+    "processes",
     "files",
     "trees_of_files",
     "atomic",
