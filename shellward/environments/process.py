@@ -17,8 +17,9 @@ from shellward.environments import process_io
 from shellward.environments.encoding import quote
 
 if TYPE_CHECKING:
-    from shellward.environments.base import PtySize
+    from shellward.environments.base import Channel, PtySize
     from shellward.environments.environment import Environment
+    from shellward.environments.watching import Exits
 
 LINES: Final = 8
 """Of what scripts/process.sh tells of one process."""
@@ -26,6 +27,8 @@ _TICK: Final = 100
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which a process that is waited for is looked at anyway: its supervisor may have been killed."""
 _ROUNDS: Final = 60
+_BEGINS: Final = 90.0
+"""Seconds in which a process that was begun has to have its supervisor; see ``process_calls``."""
 _SIGNALS: Final = frozenset(
     ("HUP", "INT", "QUIT", "TERM", "KILL", "USR1", "USR2", "STOP", "CONT", "TSTP", "WINCH", "ALRM", "PIPE", "ABRT")
 )
@@ -61,6 +64,8 @@ def read_info(lines: list[str]) -> ProcessInfo:
     """Make sense of what scripts/process.sh tells of one process."""
     name, where, status, doom, state, cwd, owner, now = lines
     record = msgspec.json.decode(owner.encode(), type=Record)
+    if state == "begun":
+        state = "running" if abs(time.time() - record.started) < _BEGINS else "lost"
     pid, _, born = where.partition(" ")
     code, _, uptime = status.strip().partition(" ")
     exit_code = int(code) if state == "ended" and code.isdecimal() else None
@@ -323,6 +328,17 @@ class Process:
             if self.poll().running:
                 self.kill("KILL")
         self._environment.remove_process(self)
+
+    # -- for those who watch many --------------------------------------------------------------------------
+
+    @property
+    def exits(self) -> "Exits":
+        """Who tells that it has ended."""
+        return self._environment.exits
+
+    def follower(self, stream: StreamName | str = StreamName.STDOUT) -> "Channel":
+        """Open a channel that prints its output from the beginning, and what is added to it."""
+        return self._environment.follower(self._output(stream), 0, self.user)
 
     # -- for the parts of this room ------------------------------------------------------------------------
 

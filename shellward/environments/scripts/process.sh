@@ -1,6 +1,7 @@
 # Looks after background processes, from the control shell. Builtins only, but where it says so. $1: the directory.
 #
-# Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, running|ended|lost, its
+# Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, running|ended|lost|begun,
+# its
 # directory, the record, uptime now.
 sw_tell() {
   if [ ! -d "$1" ]; then
@@ -19,6 +20,8 @@ sw_tell() {
     sw_d=ended # meanwhile
   elif [ -n "$sw_a" ] && sw_is ${sw_a}; then
     sw_d=running
+  elif [ ! -e "$1/supervisor" ]; then
+    sw_d=begun # or its start was cut off
   else
     sw_d=lost
   fi
