@@ -26,6 +26,7 @@ class Launch:
         record: facts for other clients, that go into the file ``owner``.
         program: the session's shell, when it is not bash.
         stdin: what standard input holds; None: it stays open, to be written to.
+        ttl: seconds for which it keeps its sandbox alive.
         holder: the terminal holder's program with its arguments; empty: no terminal.
     """
 
@@ -35,6 +36,7 @@ class Launch:
     record: dict[str, object]
     program: str = "sh"
     stdin: bytes | None = None
+    ttl: float = 0.0
     holder: str = ""
 
     @property
@@ -62,6 +64,7 @@ class Launch:
             script("launch.bash.sh" if bash else "launch.posix.sh"),
             f"__sw_a={_word(encode_text(supervisor))} __sw_n={kind} __sw_p={shell}",
             f"__sw_t={_word(self.holder.encode())}",
+            f"__sw_e={int(self.ttl)}",
             f"__sw_i={_word(printf_escape(self.stdin or b''))}",
             f"__sw_u={_word(json.dumps(self.record).encode())}",
             f"__sw_c={_word(encode_text(command))}",

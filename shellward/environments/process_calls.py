@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _LIMIT: Final = 60.0
 """Seconds in which a process has to be there."""
+_MOST_TTL: Final = 10 * 365 * 86_400
 _SHOWN: Final = 8192
 _ID: Final = re.compile(r"[a-z0-9]{6,40}\Z")
 
@@ -107,6 +108,8 @@ class ProcessCalls:
         environment = self._all()
         if pty is not None:
             raise Unsupported("give a background process a terminal", environment.kind)
+        if not (isinstance(ttl, int | float) and 0 < ttl < _MOST_TTL):
+            raise ConfigError(f"ttl: needs a number of seconds above 0, not {ttl!r}")
         if name is not None and not _ID.match(name):
             raise ConfigError(f"name: 6 to 40 small letters and digits, not {name!r}")
         call = make_call(command, stdin=stdin, cwd=cwd, env=env, timeout=_LIMIT, full_output=False)
@@ -128,6 +131,7 @@ class ProcessCalls:
             id=name,
             record=_plain(record),
             program=environment.program,
+            ttl=ttl,
             stdin=stdin.encode() if isinstance(stdin, str) else stdin,
         )
         return self._launch(shell, call, launch)

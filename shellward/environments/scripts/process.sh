@@ -1,8 +1,7 @@
 # Looks after background processes, from the control shell. Builtins only, but where it says so. $1: the directory.
 #
-# Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, running|ended|lost|begun,
-# its
-# directory, the record, uptime now.
+# Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, how it stands (running,
+# ended, lost, begun), its directory, the record, uptime now.
 sw_tell() {
   if [ ! -d "$1" ]; then
     return
@@ -14,7 +13,7 @@ sw_tell() {
   IFS= read -r sw_f <"$1/owner"
   if IFS= read -r sw_b <"$1/status"; then
     sw_d=ended
-  elif read -r sw_p sw_l sw_u <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
+  elif read -r sw_p sw_l sw_u sw_s <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
     sw_d=running
   elif IFS= read -r sw_b <"$1/status"; then
     sw_d=ended # meanwhile
@@ -33,9 +32,9 @@ sw_is() {
   sw_start "$1" && [ "$sw_began" = "$2" ]
 }
 sw_list() {
-  for sw_s in "$1"/*/; do
-    sw_s=${sw_s%/}
-    if [ -e "$sw_s/owner" ]; then sw_tell "$sw_s"; fi
+  for sw_h in "$1"/*/; do
+    sw_h=${sw_h%/}
+    if [ -e "$sw_h/owner" ]; then sw_tell "$sw_h"; fi
   done
 }
 # How many bytes came on both streams. Runs stat.
@@ -49,7 +48,7 @@ sw_send() {
 # Sends signal $2 to the whole tree (see sw_scan), but not to the supervisor; prints how many were alive.
 sw_tree() {
   sw_p= sw_l= sw_u=
-  read -r sw_p sw_l sw_u <"$1/supervisor"
+  read -r sw_p sw_l sw_u sw_s <"$1/supervisor"
   if ! sw_is "$sw_p" "$sw_l"; then sw_p=0; fi
   sw_place=$1
   sw_scan "SHELLWARD_PROCESS=${1##*/}" "" "" "${sw_l:-0}" "$sw_p ${sw_u:-0}" "$2"

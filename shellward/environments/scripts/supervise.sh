@@ -3,6 +3,7 @@
 #   $1 directory of the process    $2 shell to run its line with; empty: the file "run" is sourced here
 #   $3 standard input: open (a FIFO that clients write to), file (the file "input"), none
 #   $4 terminal holder: a program, with its arguments, that connects "in" and "out" to a terminal; empty: none
+#   $5 seconds for which it keeps its sandbox alive (lease.sh)
 #
 # Standard output is the client that waits for the process to be there: one line, "ok PID START".
 # The process runs in the foreground of this shell: one in the background would have INT and QUIT ignored (POSIX,
@@ -30,8 +31,8 @@ esac
 if [ -n "$4" ]; then e=/dev/null; fi
 IFS=' ' read -r l </proc/self/stat
 p=${l%% *} l=${l##*) }
-set -- "$1" "$2" "$3" "$4" $l
-echo "$p ${24} $k" >"$d/supervisor"
+set -- "$1" "$2" "$3" "$4" "$5" $l
+echo "$p ${25} ${k:-0} $5" >"$d/supervisor"
 (
   IFS=' ' read -r l </proc/self/stat
   p=${l%% *} l=${l##*) }
