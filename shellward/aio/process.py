@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 from shellward.aio.loop import in_thread
-from shellward.core.types import Log, ProcessInfo, StreamName
+from shellward.core.types import Log, ProcessInfo, StreamName, Usage
 from shellward.environments import process as blocking
 from shellward.environments.base import PtySize
 
@@ -33,6 +33,10 @@ class Process:
     async def info(self) -> ProcessInfo:
         """Return what is known of it now, with the sizes of its output."""
         return await in_thread(self.blocking.info)
+
+    async def usage(self) -> Usage:
+        """Return what its tree uses now."""
+        return await in_thread(self.blocking.usage)
 
     async def wait(self, timeout: float | None = None) -> ProcessInfo:  # noqa: ASYNC109  # as in the blocking call
         """Wait for its end."""

@@ -257,6 +257,23 @@ class ProcessInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a background process and everything that it has started use now.
+
+    Attributes:
+        when: seconds since the sandbox's boot.
+        cpu_seconds: processor time that those which live have used.
+        memory_bytes: resident memory; what is shared counts for each.
+        processes: how many there are.
+    """
+
+    when: float
+    cpu_seconds: float
+    memory_bytes: int
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """A piece of a process's output.
 

@@ -12,7 +12,7 @@ import msgspec
 
 from shellward.core.errors import ConfigError, Unsupported
 from shellward.core.limits import KILL_GRACE
-from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName, signal_name
+from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName, Usage, signal_name
 from shellward.environments import process_io
 from shellward.environments.encoding import quote
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LINES: Final = 8
 """Of what scripts/process.sh tells of one process."""
 _TICK: Final = 100
+_PAGE: Final = 4096
+"""Bytes in which proc(5) counts memory; more on some ARM machines, where it is told too small."""
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which a process that is waited for is looked at anyway: its supervisor may have been killed."""
 _ROUNDS: Final = 60
@@ -154,6 +156,15 @@ class Process:
         info = self.poll()
         out, err = (*sizes, 0, 0)[:2]
         return replace(info, bytes_out=out, bytes_err=err)
+
+    def usage(self) -> Usage:
+        """Return what its tree uses now.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        when, ticks, pages, count = self._ask("sw_usage").split()
+        return Usage(float(when), int(ticks) / _TICK, int(pages) * _PAGE, int(count))
 
     def wait(self, timeout: float | None = None) -> ProcessInfo:
         """Wait for its end; event-driven.

@@ -32,6 +32,11 @@ MAX_FINISHED: Final = 2_000
 MAX_KEPT: Final = 4 * 2**30
 
 
+def default_path() -> Path:
+    """Return the path of the user's database; it need not exist."""
+    return state_dir() / "processes.db"
+
+
 def place_of(environment: "Environment") -> str:
     """Return how the registry calls the place of an environment."""
     return LOCAL if environment.kind == LOCAL else environment.handle
@@ -59,7 +64,7 @@ class ProcessRegistry:
         max_kept: int = MAX_KEPT,
         on_notice: Callable[[Notice], None] | None = None,
     ) -> None:
-        self.store = Store(path or state_dir() / "processes.db")
+        self.store = Store(path or default_path())
         self.max_running, self.max_finished, self.max_kept = max_running, max_finished, max_kept
         self._opener = opener
         self._lock = threading.RLock()

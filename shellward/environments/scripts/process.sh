@@ -63,3 +63,15 @@ sw_doom() {
 sw_shut() {
   if [ -p "$1/ctl" ]; then : <>"$1/ctl"; fi
 }
+# Uptime, clock ticks, pages of memory and number of all processes of the tree.
+sw_usage() {
+  sw_tree "$1" 0 >/dev/null
+  sw_a=0 sw_b=0 sw_c=0
+  for sw_p in $sw_found; do
+    IFS= read -r sw_l <"/proc/$sw_p/stat" || continue
+    set -- ${sw_l##*) }
+    sw_a=$((sw_a + ${12} + ${13})) sw_b=$((sw_b + ${22})) sw_c=$((sw_c + 1))
+  done
+  IFS=' ' read -r sw_u sw_l </proc/uptime
+  echo "$sw_u $sw_a $sw_b $sw_c"
+} 2>/dev/null

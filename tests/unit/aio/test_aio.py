@@ -494,7 +494,7 @@ def test_a_full_executor_delays_no_timeout() -> None:
 def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
     """Every public call of the blocking classes is here, with the same arguments and defaults."""
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
-    inner |= {"ask_processes", "follower", "remove_process", "start_on", "type_into", "alive"}
+    inner |= {"ask_processes", "remove_process", "start_on", "type_into", "alive", "follower"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
     calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
     for name, call in calls.items():
