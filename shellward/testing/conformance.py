@@ -39,6 +39,7 @@ SUBJECTS = (
     "interrupts",
     "clients",
     "processes",
+    "process_faults",
     "files",
     "trees_of_files",
     "atomic",

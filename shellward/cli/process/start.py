@@ -44,9 +44,12 @@ def command(task: str, no_stdin: bool, notify: bool, ttl: float | None, as_json:
     from shellward.cli.process import record, registry
     from shellward.cli.say import print_json
     from shellward.core.limits import PROCESS_TTL
+    from shellward.process_registry.reaper import reap
 
     options = Options(**given).checked()
     with registry() as known:
+        if options.attach is None and options.kind == "local":
+            reap(known)  # what nobody owns any more goes when something new comes
         environment = _environment(options)
         known.use(environment)
         try:
