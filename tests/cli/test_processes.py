@@ -108,6 +108,3 @@ def test_prune_leaves_what_runs() -> None:
     cli("kill", name)
     assert cli("env", "prune").returncode == 0
     assert wait_for(lambda: entry["environment"] not in {each["handle"] for each in environments()})
-    assert subprocess.run(
-        ["docker", "inspect", entry["environment"].partition(":")[2]], capture_output=True, check=False
-    ).returncode
