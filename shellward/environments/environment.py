@@ -382,7 +382,7 @@ class Environment(FileCalls, ProcessCalls):
         shell.ensure()
         if self._closed:  # meanwhile: whoever closed it has not seen this channel
             shell.close()
-            self._alive()
+            self.alive()
         if self.backend.lease is None and shell.pid not in self._known:
             self.control(shell.user).know(shell)
             self._known.add(shell.pid)
