@@ -74,9 +74,9 @@ class Launch:
         return "\n".join(lines)
 
     def _run(self, command: str, *, words: bool, bash: bool) -> str:
-        if words:
-            return f"exec {command.removeprefix('(exec ').removesuffix(')')}"
         place = quote(encode_text(self.directory)).decode("utf-8", "surrogateescape")
+        if words:
+            return f". {place}/umask\nexec {command.removeprefix('(exec ').removesuffix(')')}"
         if len(command.encode("utf-8", "surrogateescape")) > _MOST_INLINE:
             command = f". {place}/command"
         return command if bash else f"__sw_d={place}\n{script('restore.process.sh')}{command}"
@@ -98,7 +98,7 @@ def _install(root: str, supervisor: str, *, shared: bool) -> str:
     bells = "777" if shared else "700"  # not sticky: a FIFO of somebody else's could not be opened (protected_fifos)
     body = _word(script("supervise.sh").encode())
     return (
-        f"if [ ! -e {path} ];then (export LC_ALL=C;command -p mkdir -p -- {place} {place}/.bells"
+        f"if [ ! -e {path} ];then (export LC_ALL=C;umask 022;command -p mkdir -p -- {place} {place}/.bells"
         f" && command -p chmod {mode} {place} && command -p chmod {bells} {place}/.bells"
         f" && command printf %s {body} >{path}.$$ && command -p mv -f {path}.$$ {path});fi || exit"
     )

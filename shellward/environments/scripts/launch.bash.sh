@@ -6,16 +6,19 @@ builtin trap - EXIT DEBUG ERR RETURN 62
 builtin unset SHELLWARD_COMMAND
 builtin export SHELLWARD_PROCESS="${__sw_d##*/}"
 LC_ALL=C builtin command -p mkdir -m 700 -- "$__sw_d" || builtin exit
+# What is written here must be readable, whatever umask the session has.
+builtin umask -p >"$__sw_d/umask"
+[[ -r $__sw_d/umask ]] || builtin command -p chmod 600 "$__sw_d/umask"
+builtin umask 077
 if [[ $__sw_k ]]; then
   {
     builtin declare -p
     [[ $__sw_F ]] && builtin declare -f && builtin declare -Fx
     builtin alias -p
-    builtin umask -p
   } >"$__sw_d/state" 2>/dev/null
   __sw_v "$__sw_d/state"
   {
-    builtin printf 'builtin unset BASH_ENV\n%s\n__sw_S=%q __sw_B=%q\n' "$__sw_v" "$__sw_S" "$__sw_B"
+    builtin printf 'builtin unset BASH_ENV\n. %q/umask\n%s\n__sw_S=%q __sw_B=%q\n' "$__sw_d" "$__sw_v" "$__sw_S" "$__sw_B"
     builtin declare -f __sw_t
     builtin echo '__sw_t; builtin unset -f __sw_t; builtin set --'
     builtin echo 'builtin eval "builtin unset -v ${!__sw_*}; ${__sw_o:+builtin set -$__sw_o;} $__sw_X"'

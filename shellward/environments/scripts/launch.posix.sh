@@ -3,12 +3,16 @@ trap - EXIT 62
 unset SHELLWARD_COMMAND
 export SHELLWARD_PROCESS="${__sw_d##*/}"
 LC_ALL=C command -p mkdir -m 700 -- "$__sw_d" || exit
+{
+  command printf 'umask '
+  umask
+} >"$__sw_d/umask"
+if [ ! -r "$__sw_d/umask" ]; then command -p chmod 600 "$__sw_d/umask"; fi
+umask 077
 if [ -n "$__sw_k" ]; then
   {
     set
     export -p
-    command printf 'umask '
-    umask
   } >"$__sw_d/state" 2>/dev/null || exit
   alias >"$__sw_d/alias"
 fi
