@@ -20,7 +20,7 @@ def _start(kind: str, settings: Settings) -> Measured:
             with subprocess.Popen(["bash", "-c", "exit 0"], stdin=subprocess.DEVNULL):
                 pass
 
-        measured = compare(timed(ours, 1), timed(theirs, 1), samples=settings.of(100, 3))
+        measured = compare(timed(ours, 1000), timed(theirs, 1000), samples=settings.of(100, 3))
         for process in kept:
             process.remove()
         return measured
@@ -31,7 +31,7 @@ def _poll(settings: Settings) -> Measured:
         process = environment.start("sleep 600")
         try:
             return compare(
-                timed(process.poll, 1), timed(lambda: environment.run("true"), 1), samples=settings.of(300, 3)
+                timed(process.poll, 1000), timed(lambda: environment.run("true"), 1000), samples=settings.of(300, 3)
             )
         finally:
             process.remove()
@@ -50,8 +50,8 @@ def _log(kind: str, settings: Settings) -> Measured:
                     raise RuntimeError("the log is not whole")
 
             return compare(
-                timed(ours, 1),
-                timed(lambda: environment.run(read, max_output=0), 1),
+                timed(ours, 1000),
+                timed(lambda: environment.run(read, max_output=0), 1000),
                 samples=settings.of(20, 2),
                 note=f"of {size // MB} MB",
             )

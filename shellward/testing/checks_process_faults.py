@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import random
 import time
+import uuid
 from typing import TYPE_CHECKING
 
 from shellward.core.errors import EnvironmentUnavailable
@@ -73,6 +76,42 @@ def outlives_its_client_on_this_machine(t: Trial) -> None:
         sleeper.assert_alive(t.env)
         second.kill()
         sleeper.assert_gone(t.env)
+
+
+@terms(slow=True, limit=1200)
+def clients_killed_at_any_moment(t: Trial) -> None:
+    """Clients killed again and again at random moments: nothing they started is lost, there twice, or left behind."""
+    rounds = int(os.environ.get("SHELLWARD_TEST_KILLS", "200"))
+    env = t.fresh(lease=300) if t.place.lease else t.env
+    attach = f"environments.attach({env.handle!r})" if t.place.lease else "make()"
+    for number in range(rounds):
+        task = uuid.uuid4().hex
+        client = t.client(
+            f"""
+            env = {attach}
+            say("ready")
+            while True:
+                process = env.start("echo begun; read x; echo got $x", task={task!r})
+                say(process.id)
+            """
+        )
+        line_of(client)
+        time.sleep(random.random() * 0.3)  # noqa: S311  # not a secret
+        client.kill()
+        out, _ = client.communicate(timeout=30)
+        said = [line for line in out.split("\n")[:-1] if line]
+        time.sleep(0.1)
+        found = {info.id for info in env.processes() if info.task == task}
+        assert set(said) <= found, f"round {number}: lost {set(said) - found}"
+        assert len(found) <= len(said) + 1, f"round {number}: {len(found)} processes, {len(said)} were told of"
+        for name in said:
+            process = env.process(name)
+            process.submit("it")
+            assert process.wait(30).exit_code == 0
+            assert process.log().text == "begun\ngot it\n", process.log().text
+        for name in found:
+            env.process(name).remove()
+        assert task not in {info.task for info in env.processes()}
 
 
 @terms(lease, limit=120)
