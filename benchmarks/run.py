@@ -12,6 +12,7 @@ import report
 import rows_calls
 import rows_life
 import rows_output
+import rows_processes
 import rows_ssh
 import rows_startup
 import rows_tools
@@ -21,6 +22,7 @@ ROWS: Final = (
     *rows_calls.ROWS,
     *rows_output.ROWS,
     *rows_life.ROWS,
+    *rows_processes.ROWS,
     *rows_ssh.ROWS,
     *rows_startup.ROWS,
     *rows_tools.ROWS,

@@ -14,6 +14,7 @@ _EXPORTS = {
     "ConfigError": "shellward.core.errors",
     "ConnectionLost": "shellward.core.errors",
     "EnvironmentUnavailable": "shellward.core.errors",
+    "LimitReached": "shellward.core.errors",
     "MissingDependency": "shellward.core.errors",
     "ShellwardError": "shellward.core.errors",
     "Unsupported": "shellward.core.errors",
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     )
     from shellward.core.errors import (
         EnvironmentUnavailable as EnvironmentUnavailable,
+    )
+    from shellward.core.errors import (
+        LimitReached as LimitReached,
     )
     from shellward.core.errors import (
         MissingDependency as MissingDependency,

@@ -4,18 +4,20 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread
+from shellward.aio.process import Process
 from shellward.aio.running import Prepare, follow
 from shellward.aio.session import Session
 from shellward.aio.stream import Stream
-from shellward.core.limits import MAX_OUTPUT
-from shellward.core.types import Chunk, EnvironmentInfo, FileInfo, Result, Stats
+from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
+from shellward.core.types import Chunk, EnvironmentInfo, FileInfo, ProcessInfo, Result, Stats
 from shellward.environments import environment as blocking
 from shellward.environments import registry
-from shellward.environments.base import Capabilities, Diagnosis, OnStep
+from shellward.environments.base import Capabilities, Diagnosis, OnStep, PtySize
 from shellward.environments.call import Call, Command, Directory, Stdin, make_call
 from shellward.environments.files import Progress
 from shellward.environments.shell import Shell
@@ -154,6 +156,33 @@ class Environment:
         Their results have ``interrupted`` set.
         """
         return await in_thread(self.blocking.interrupt)
+
+    # -- background processes ------------------------------------------------------------------------------
+
+    async def start(
+        self,
+        command: Command,
+        *,
+        pty: PtySize | None = None,
+        stdin: bytes | str | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        task: str = "",
+        ttl: float = PROCESS_TTL,
+        name: str | None = None,
+    ) -> Process:
+        """Start a command in the background; see ``environments.Environment.start``."""
+        call = partial(self.blocking.start, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user)
+        return Process(await in_thread(partial(call, task=task, ttl=ttl, name=name)))
+
+    async def process(self, name: str) -> Process:
+        """Find a process by its id; see ``environments.Environment.process``."""
+        return Process(await in_thread(self.blocking.process, name))
+
+    async def processes(self) -> list[ProcessInfo]:
+        """List the background processes of this place; see ``environments.Environment.processes``."""
+        return await in_thread(self.blocking.processes)
 
     # -- files ---------------------------------------------------------------------------------------------
 

@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread
+from shellward.aio.process import Process
 from shellward.core.errors import EnvironmentUnavailable
-from shellward.core.limits import MAX_OUTPUT
+from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Result
 from shellward.environments import session as blocking
+from shellward.environments.base import PtySize
 from shellward.environments.call import Command, Directory, Stdin, make_call
 from shellward.environments.shell import Shell
 
@@ -93,6 +96,23 @@ class Session:
             full_output=full_output,
         )
         return self._environment.stream_on(self._borrowed(), call)
+
+    async def start(
+        self,
+        command: Command,
+        *,
+        pty: PtySize | None = None,
+        stdin: bytes | str | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        task: str = "",
+        ttl: float = PROCESS_TTL,
+        name: str | None = None,
+    ) -> Process:
+        """Start a command in the background, with what this session knows; see ``Environment.start``."""
+        async with self._turn:
+            call = partial(self._session.start, command, pty=pty, stdin=stdin, cwd=cwd, env=env)
+            return Process(await in_thread(partial(call, task=task, ttl=ttl, name=name)))
 
     async def close(self) -> None:
         """End the session and what still runs in it. Idempotent."""

@@ -13,6 +13,14 @@ from shellward.core.errors import ShellwardError
 
 COMMANDS: Final = {
     "run": Entry("shellward.cli.run", "Run a command, here or in a sandbox."),
+    "start": Entry("shellward.cli.process.start", "Start a command in the background."),
+    "ps": Entry("shellward.cli.process.ps", "List background processes."),
+    "logs": Entry("shellward.cli.process.logs", "Print what a background process prints."),
+    "send": Entry("shellward.cli.process.send", "Type into a background process."),
+    "wait": Entry("shellward.cli.process.wait", "Wait for the end of a background process."),
+    "kill": Entry("shellward.cli.process.kill", "End a background process with its tree."),
+    "rm": Entry("shellward.cli.process.rm", "Remove background processes with their output."),
+    "top": Entry("shellward.cli.process.top", "Show what runs in the background."),
     "env": Entry("shellward.cli.env", "List and remove environments."),
     "check": Entry("shellward.cli.check", "Explain what the gate says of a command."),
     "approvals": Entry("shellward.cli.approvals", "Answer questions of running programs."),
@@ -47,6 +55,8 @@ root = LazyGroup(
 Examples:
   shellward run 'make test && echo ok'
   shellward run --env docker --image shellward/sandbox -- make test
+  shellward start 'make serve'
+  shellward logs -f ID
   shellward env ls
   shellward check 'rm -rf /srv'
   shellward doctor

@@ -8,6 +8,7 @@
     ├── Unsupported                 this backend cannot do that; see Capabilities
     ├── EnvironmentUnavailable      the sandbox failed: no daemon, no image, gone
     │   └── ConnectionLost          ... in the middle of a command, which may have run
+    ├── LimitReached                so many are allowed and there already           (nothing was done)
     ├── CommandTimeout              only where a caller asked for raising           (also TimeoutError)
     ├── ApprovalRequired            the gate needs an answer first; carries the Decision
     └── ApprovalDenied              the gate said no; carries the Decision
@@ -59,6 +60,10 @@ class ConnectionLost(EnvironmentUnavailable):
     def __init__(self, message: str, result: "Result | None" = None) -> None:
         self.result = result
         super().__init__(message)
+
+
+class LimitReached(ShellwardError):  # noqa: N818
+    """There are as many as there may be; nothing was done."""
 
 
 class CommandTimeout(ShellwardError, TimeoutError):  # noqa: N818

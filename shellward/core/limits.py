@@ -12,5 +12,7 @@ KILL_GRACE: Final = 0.25
 """Seconds between asking processes to end (TERM) and ending them (KILL)."""
 LEASE: Final = 120.0
 """Seconds an environment that is not the user's own machine lives on without any client."""
+PROCESS_TTL: Final = 86_400.0
+"""Seconds for which a background process is kept without any client, and keeps its sandbox alive."""
 INLINE_BYTES: Final = 256 * 2**10
 """Bytes of standard input or of a file that travel inside the command itself; more gets its own channel."""

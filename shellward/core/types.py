@@ -193,3 +193,106 @@ class EnvironmentInfo:
     owner: str = ""
     lease: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class ProcessState(StrEnum):
+    """Where a background process is in its life."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+    """It is gone, and so is its supervisor: killed from outside, or the sandbox was restarted. How, nobody knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessInfo:
+    """What is known of a background process, as it was at one moment.
+
+    Attributes:
+        id: its name, unique among all processes; also of its directory in the sandbox.
+        command: as submitted (a list is joined with shell quoting; a very long one is cut).
+        cwd: directory it was started in.
+        pid: process id in the sandbox; 0: not known.
+        born: when the kernel says that it began, in clock ticks since boot; with ``pid`` its name for good.
+        state: running, ended or lost.
+        exit_code: exit status; 128 + n when ended by signal n; None while it runs, and when it was lost.
+        signal: name of the signal that ended it, as far as the exit status tells.
+        reason: ``exited``, ``killed`` (by a call of ours), ``timed out``, ``lost``; empty while it runs.
+        started: time of the start, by its client's clock, UTC.
+        ended: time of the end; None while it runs, and when it was lost.
+        bytes_out: bytes on standard output (all output, with a terminal); None: not asked for.
+        bytes_err: bytes on standard error; None: not asked for.
+        owner: who started it, as ``user@host:pid``.
+        user: who it runs as, when that is not the sandbox's own user.
+        task: id of the task that it belongs to.
+        ttl: seconds after its start for which it keeps its sandbox alive without a client.
+        pty: it has a terminal.
+        closed_stdin: it was started with all of its input, so nothing can be written to it.
+    """
+
+    id: str
+    command: str
+    cwd: str
+    pid: int
+    born: str
+    state: ProcessState
+    exit_code: int | None = None
+    signal: str | None = None
+    reason: str = ""
+    started: datetime
+    ended: datetime | None = None
+    bytes_out: int | None = None
+    bytes_err: int | None = None
+    owner: str = ""
+    user: str | None = None
+    task: str = ""
+    ttl: float = 0.0
+    pty: bool = False
+    closed_stdin: bool = False
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs still."""
+        return self.state is ProcessState.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a background process and everything that it has started use now.
+
+    Attributes:
+        when: seconds since the sandbox's boot.
+        cpu_seconds: processor time that those which live have used.
+        memory_bytes: resident memory; what is shared counts for each.
+        processes: how many there are.
+    """
+
+    when: float
+    cpu_seconds: float
+    memory_bytes: int
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A piece of a process's output.
+
+    Attributes:
+        data: the bytes.
+        offset: of the first of them.
+        size: bytes that there were in all.
+    """
+
+    data: bytes
+    offset: int
+    size: int
+
+    @property
+    def next(self) -> int:
+        """Offset of what comes after this piece."""
+        return self.offset + len(self.data)
+
+    @property
+    def text(self) -> str:
+        """The bytes as UTF-8; what is not is replaced by U+FFFD."""
+        return self.data.decode("utf-8", "replace")

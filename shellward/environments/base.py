@@ -111,12 +111,15 @@ class Backend(Protocol):
         handle: what ``attach`` takes in another process: ``kind:id``.
         scratch: absolute path of a directory in the sandbox that is ours alone and that the session's user may
             write to. Removed with the environment.
+        processes: absolute path of the directory in the sandbox where background processes have theirs. It outlives
+            the client; a shell makes it.
         lease: seconds the sandbox lives on without a client; None when it ends with its client.
     """
 
     kind: str
     handle: str
     scratch: str
+    processes: str
     lease: float | None
 
     @property

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from shellward.core.errors import ConfigError
 from shellward.core.limits import MAX_OUTPUT
 from shellward.core.types import Chunk
 from shellward.environments.encoding import join
+
+if TYPE_CHECKING:
+    from shellward.environments.launching import Launch
 
 Directory = str | os.PathLike[str]
 Command = str | Sequence[str | os.PathLike[str]]
@@ -28,6 +31,7 @@ class Call:
         words: the command, when it was given as a list.
         screen: is given input that comes bit by bit, and b"" at its end; returns what may be sent. If it raises,
             the command is ended.
+        launch: it is to be a background process, as this says.
     """
 
     text: str
@@ -41,6 +45,7 @@ class Call:
     full_output: bool | str | Path | None = None
     screen: Callable[[bytes], bytes] | None = None
     words: tuple[str, ...] | None = None
+    launch: "Launch | None" = None
 
 
 def make_call(command: Command, **options: object) -> Call:

@@ -116,6 +116,7 @@ class Control:
         self._sweep = sweep
         self._lock = threading.Lock()
         self._loaded = 0
+        self._scripts: set[str] = set()
 
     def open(self) -> None:
         """Open it now, so that it is there when it is needed.
@@ -136,11 +137,29 @@ class Control:
             self._ready()
             return self._run(text)
 
+    def ask(self, name: str, text: str) -> str:
+        """Run a line of shell that needs another script of ours; returns what it printed.
+
+        Args:
+            name: of the script; it is read once.
+            text: the line.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone, or does not answer in time.
+        """
+        with self._lock:
+            self._ready()
+            if name not in self._scripts:
+                self._run(script(name))
+                self._scripts.add(name)
+            return self._run(text)
+
     def _ready(self) -> None:
         self._shell.ensure()
         if self._loaded == self._shell.pid:
             return
         self._run(script("kill.sh"))
+        self._scripts.clear()
         if self._sweep is not None:
             mark = f"SHELLWARD_COMMAND={self._environment}."
             last = f"sw_all {mark}; rm -rf {quote(self._sweep.encode()).decode()}"

@@ -22,6 +22,7 @@ from shellward.environments.control import Control, end_execution
 from shellward.environments.encoding import quote
 from shellward.environments.file_calls import FileCalls
 from shellward.environments.pool import CLOSE_PATIENCE, Pool, Start
+from shellward.environments.process_calls import ProcessCalls
 from shellward.environments.running import Run, drive
 from shellward.environments.session import Session
 from shellward.environments.shell import Shell
@@ -30,7 +31,7 @@ from shellward.environments.stream import Stream
 _PORTS = 1 << 16
 
 
-class Environment(FileCalls):
+class Environment(FileCalls, ProcessCalls):
     """A place to run commands in, made by ``environments.create`` or ``attach``.
 
     A context manager; ``close`` ends it and everything in it. Thread-safe: commands that overlap run in separate
@@ -39,15 +40,19 @@ class Environment(FileCalls):
 
     Attributes:
         backend: the engine below; not for everyday use.
+        id: with which every mark of its processes begins.
+        lock: of what its parts share.
+        program: the shell of its sessions, where that is not bash.
     """
 
     def __init__(self, backend: Backend, *, shell: str = "auto") -> None:
         self.backend = backend
-        self._id = secrets.token_hex(6)
+        self.program = "sh" if shell == "auto" else shell
+        self.id = secrets.token_hex(6)
         self._closed = False
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._pool = Pool(backend, self._id, shell)
+        self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
         self._outputs: tempfile.TemporaryDirectory[str] | None = None
         _open_environments.add(self)
@@ -209,7 +214,7 @@ class Environment(FileCalls):
             name: a session that was opened under this name before, by whatever client, gives its state to
                 this one. None: a new name.
         """
-        self._alive()
+        self.alive()
         nameless = name is None
         name = name or f"s{secrets.token_hex(4)}"
         if not (isinstance(name, str) and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
@@ -235,7 +240,7 @@ class Environment(FileCalls):
         Raises:
             Unsupported: see ``capabilities.snapshot``.
         """
-        self._alive()
+        self.alive()
         return self.backend.snapshot()
 
     def restore(self, snapshot: str) -> None:
@@ -245,8 +250,11 @@ class Environment(FileCalls):
             EnvironmentUnavailable: there is no such snapshot.
             Unsupported: see ``capabilities.snapshot``.
         """
-        self._alive()
+        self.alive()
         self.backend.restore(snapshot)
+        if self._exits is not None:
+            self._exits.close()
+            self._exits = None
         self._pool.renew(self.open)
 
     def expose(self, port: int) -> str:
@@ -255,7 +263,7 @@ class Environment(FileCalls):
         Raises:
             Unsupported: see ``capabilities.expose``.
         """
-        self._alive()
+        self.alive()
         if not 0 < port < _PORTS:
             raise ConfigError(f"port: from 1 to {_PORTS - 1}, not {port!r}")
         return self.backend.expose(port)
@@ -266,17 +274,19 @@ class Environment(FileCalls):
         Raises:
             Unsupported: see ``capabilities.stats``.
         """
-        self._alive()
+        self.alive()
         return self.backend.stats()
 
     def close(self) -> None:
         """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost."""
-        with self._lock:
+        with self.lock:
             if self._closed:
                 return
             self._closed = True
         _open_environments.discard(self)
         self._pool.end()
+        if self._exits is not None:
+            self._exits.close()
         lease.drop(self)
         if self.backend.lease is None:
             for control in self._pool.controls():
@@ -296,12 +306,14 @@ class Environment(FileCalls):
         """
         if not self.backend.capabilities.attach:
             raise Unsupported("outlive their client", self.kind)
-        with self._lock:
+        with self.lock:
             if self._closed:
                 return
             self._closed = True
         _open_environments.discard(self)
         self._pool.end()
+        if self._exits is not None:
+            self._exits.close()
         lease.drop(self)
         self._pool.drop()
         self.backend.detach()
@@ -352,6 +364,7 @@ class Environment(FileCalls):
             base_cwd=start.cwd,
             spool=self._output_file,
             on_output=on_output,
+            bash=(shell.kind or self._default.kind) == "bash",
         )
 
     def start_of(self, shell: Shell) -> Start:
@@ -369,7 +382,7 @@ class Environment(FileCalls):
         shell.ensure()
         if self._closed:  # meanwhile: whoever closed it has not seen this channel
             shell.close()
-            self._alive()
+            self.alive()
         if self.backend.lease is None and shell.pid not in self._known:
             self.control(shell.user).know(shell)
             self._known.add(shell.pid)
@@ -389,7 +402,7 @@ class Environment(FileCalls):
         Raises:
             EnvironmentUnavailable: this environment is closed, or no shell starts in it.
         """
-        self._alive()
+        self.alive()
         if shell.closed:
             raise EnvironmentUnavailable("this session was closed; open a new one")
         return shell.warm() and (self.backend.lease is not None or shell.pid in self._known)
@@ -430,7 +443,7 @@ class Environment(FileCalls):
     @contextmanager
     def borrowed(self, user: str | None, purpose: str = "") -> Iterator[Shell]:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
-        self._alive()
+        self.alive()
         with self._pool.borrowed(user, purpose) as shell:
             yield shell
 
@@ -439,12 +452,13 @@ class Environment(FileCalls):
         if user is not None and not self.backend.capabilities.user:
             raise Unsupported("run as another user", self.kind)
 
-    def _alive(self) -> None:
+    def alive(self) -> None:
+        """Raise EnvironmentUnavailable when this environment is closed."""
         if self._closed:
             raise EnvironmentUnavailable(f"{self.handle} was closed; create a new environment")
 
     def _output_file(self) -> Path:
-        with self._lock:
+        with self.lock:
             if self._outputs is None:
                 self._outputs = tempfile.TemporaryDirectory(prefix="shellward-output-")
         return Path(self._outputs.name) / f"{next(self._numbers)}.txt"

@@ -80,7 +80,7 @@ def _run(
         call = make_call(whole, stdin=stdin, max_output=limit, full_output=False)
         result = environment.run_on(shell, call, sink)
     if result.exit_code:
-        error = _error(result, path)
+        error = error_of(result, path)
         if error.errno in {errno.ENOENT, errno.EIO} and text is not filescripts.WHERE:
             error = _explained(environment, error, path)
         raise error
@@ -96,7 +96,8 @@ def _explained(environment: "Environment", error: OSError, path: str) -> OSError
     return OSError(number, os.strerror(number), path)
 
 
-def _error(result: Result, path: str) -> OSError:
+def error_of(result: Result, path: str) -> OSError:
+    """Return the OSError that a tool's complaint stands for."""
     message = result.stderr.strip()
     for words, number in _ERRORS.items():
         if words in message:

@@ -1,9 +1,7 @@
 """The user's own machine: processes with pipes. Nothing is isolated here; variables are scrubbed by allow-list."""
 
-import getpass
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from shellward.config.paths import state_dir
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
 from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
@@ -119,6 +118,7 @@ class LocalBackend:
         self.scratch = tempfile.mkdtemp(prefix="shellward-", dir=memory_backed())
         if os.geteuid() == 0:  # who runs as another user keeps input files here, and sees nobody else's
             os.chmod(self.scratch, 0o1733)  # noqa: PTH101, S103
+        self.processes = str(state_dir() / "processes")
         self.handle = f"local:{os.getpid()}.{Path(self.scratch).name.removeprefix('shellward-')}"
         self._since = time.monotonic()
 
@@ -215,11 +215,6 @@ def remove(handle: str) -> bool:
 def list_environments() -> Sequence[EnvironmentInfo]:
     """See BackendFactory."""
     return ()
-
-
-def owner() -> str:
-    """Say who makes environments here: ``user@host:pid``."""
-    return f"{getpass.getuser()}@{socket.gethostname()}:{os.getpid()}"
 
 
 def doctor() -> Diagnosis:

@@ -44,6 +44,7 @@ class Run:
         spool: makes a path for the file with the full output.
         on_output: is called with each piece of output.
         state_number: of the one state that is meant by ``saved``; None: the newest.
+        bash: the shell is bash; matters for a background process only.
 
     Attributes:
         on_end: is called with the result, also with a partial one of a lost connection.
@@ -60,6 +61,7 @@ class Run:
         spool: Callable[[], Path],
         on_output: OnOutput | None,
         state_number: int | None = None,
+        bash: bool = True,
     ) -> None:
         self.call = call
         self.on_end: Callable[[Result], None] | None = None
@@ -79,7 +81,8 @@ class Run:
         stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
         self.source: BinaryIO | Iterable[bytes] | None = None
         inline: bytes | None = None
-        if stdin is not None:
+        launch = call.launch
+        if stdin is not None and launch is None:
             self.stdin_file = f"{shell.directory}/in.{next(_numbers)}"
             if isinstance(stdin, bytes | bytearray | memoryview) and len(stdin) <= INLINE_BYTES:
                 inline = bytes(stdin)
@@ -92,13 +95,13 @@ class Run:
         if cwd is not None and not cwd.startswith("/"):
             cwd = f"{base_cwd.rstrip('/')}/{cwd}"
         self.request = Request(
-            text=call.text,
+            text=call.text if launch is None else launch.text(call.text, words=call.words is not None, bash=bash),
             cwd=cwd,
             env=call.env or {},
             stdin=inline,
             stdin_file=self.stdin_file,
             merge_stderr=call.merge_stderr,
-            subshell=pooled,
+            subshell=pooled or launch is not None,
             state=saved,
             state_number=state_number,
         )

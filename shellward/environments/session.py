@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from shellward.core.limits import MAX_OUTPUT
+from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Result
+from shellward.environments.base import PtySize
 from shellward.environments.call import Command, Directory, OnOutput, Stdin, make_call
 from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
+    from shellward.environments.process import Process
     from shellward.environments.stream import Stream
 
 
@@ -98,6 +100,27 @@ class Session:
             full_output=full_output,
         )
         return self._environment.stream_on(self.shell, call)
+
+    def start(
+        self,
+        command: Command,
+        *,
+        pty: PtySize | None = None,
+        stdin: bytes | str | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        task: str = "",
+        ttl: float = PROCESS_TTL,
+        name: str | None = None,
+    ) -> "Process":
+        """Start a command in the background, with what this session knows; see ``Environment.start``."""
+        self.shell.take_turn(None)
+        try:
+            return self._environment.start_on(
+                self.shell, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=None, task=task, ttl=ttl, name=name
+            )
+        finally:
+            self.shell.lock.release()
 
     def close(self) -> None:
         """End the session and what still runs in it. Idempotent."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shellward.environments.call import Call, Directory, OnOutput
     from shellward.environments.files import Progress
     from shellward.environments.pool import Start
+    from shellward.environments.process import Process
     from shellward.environments.running import Run
     from shellward.environments.shell import Shell
 
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 class Terminal(Environment):
     """A guarded place to run commands in: an ``environments.Environment`` with the gate in front of it.
 
-    Same calls, same results; ``run``, ``stream``, those of a ``session``, ``write_file`` and ``upload`` raise
-    ApprovalDenied, before anything has run, when the gate says no. What is asked of whom, and what may run
-    unasked, is in docs/approval.md. Thread-safe; while a person is asked about one command, others go on.
+    Same calls, same results; ``run``, ``stream``, ``start``, those of a ``session``, ``write_file``, ``upload`` and what
+    is written into a background process raise ApprovalDenied, before anything has run, when the gate says no. What is
+    asked of whom, and what may run unasked, is in docs/approval.md. Thread-safe; while a person is asked about one
+    command, others go on.
 
     Args:
         kind: ``local``, ``docker``, ...
@@ -127,6 +129,15 @@ class Terminal(Environment):
         """
         with self._judge.deed(copying(Path(local), str(remote))):
             super().upload(local, remote, progress=progress)
+
+    def type_into(self, process: "Process", data: bytes, timeout: float) -> int:
+        """Type what the gate lets pass; see ``Process.write``.
+
+        Raises:
+            ApprovalDenied: it may not be sent; nothing of it was.
+        """
+        self._judge.typed(process, data)
+        return super().type_into(process, data, timeout)
 
     def interrupt(self) -> int:
         """End every command that runs now, and take back every question; see ``Environment.interrupt``.

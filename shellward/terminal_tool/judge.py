@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from shellward.environments.base import Backend
     from shellward.environments.environment import Environment
     from shellward.environments.pool import Start
+    from shellward.environments.process import Process
     from shellward.environments.shell import Shell
 
 CALLER: Final[ContextVar[Withdrawal | None]] = ContextVar("shellward_caller", default=None)
@@ -84,6 +85,15 @@ class _Sight:
         return self.context == before.context and (now.normalized, now.findings) == (then.normalized, then.findings)
 
 
+class _Typed:
+    """What is kept of one process that is typed into."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.screen: TypedInput | None = None
+        self.harmless = False
+
+
 class Judge:
     """Asks the gate on behalf of one environment. Thread-safe.
 
@@ -103,6 +113,7 @@ class Judge:
         self._questions: set[Withdrawal] = set()
         self._closed = False
         self._looks: dict[tuple[object, ...], _Sight] = {}
+        self._typed: dict[str, _Typed] = {}
 
     @property
     def asking(self) -> bool:
@@ -191,7 +202,7 @@ class Judge:
         generation = self.gate.follow_settings()
         known = self._memory.known(start)
         place, call = self._place(shell, call, start)
-        if call.stdin is None and not call.env:
+        if call.stdin is None and not call.env and call.launch is None:
             # Looking is pure, and what was known is never changed: another state is another object.
             key = (call.text, call.words, place, shell.user, id(known), generation)
             before = self._looks.get(key)
@@ -220,10 +231,11 @@ class Judge:
         nearby = self._places.see(seen.wanted) if seen.wanted else NOTHING_NEARBY
         if nearby:
             seen = self._seen(call, context, replace(brought, nearby=nearby), seen)
-        if _streams(call) and seen.takes_orders:
+        if _comes_later(call) and seen.takes_orders:
             # What the input says is judged as it comes; the command itself, as if there were none.
             seen = self._seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
-            call = self._screened(call, context, known, seen)
+            if call.launch is None:  # else it is typed into the process, see ``typed``
+                call = self._screened(call, context, known, seen)
         return _Sight(seen, known, context, call, start, nearby)
 
     def _seen(self, call: "Call", context: Context, brought: Brought, before: Look | None = None) -> Look:
@@ -266,6 +278,8 @@ class Judge:
 
     def _pass(self, shell: "Shell", sight: "_Sight", decision: Decision) -> Passed:
         seen, context, call = sight.seen, sight.context, sight.call
+        if call.launch is not None:  # it runs beside the session, which stays as it is
+            return Passed(call, sight.start, decision, changes_state=False)
         if shell.name:
             self._memory.begins(shell, seen)
             if not seen.changes_state and context.cwd is not None and call.cwd is None:
@@ -288,6 +302,44 @@ class Judge:
         finally:
             with self._lock:
                 self._questions.discard(withdrawal)
+
+    # -- what is typed into a process ----------------------------------------------------------------------
+
+    def typed(self, process: "Process", data: bytes) -> None:
+        """Decide about what is to be typed into a background process: with its command, it may be a program.
+
+        All that was typed through this environment is judged together. Answers hold for the rest of it.
+
+        Raises:
+            ApprovalDenied: it may not be sent; nothing of it was.
+            EnvironmentUnavailable: the sandbox is gone, or the environment was closed meanwhile.
+            FileNotFoundError: the process was removed.
+        """
+        with self._lock:
+            kept = self._typed.setdefault(process.id, _Typed())
+        with kept.lock:
+            if kept.screen is None and not kept.harmless:
+                self._begin_typing(process, kept)
+            if kept.screen is not None:
+                kept.screen(data)
+
+    def _begin_typing(self, process: "Process", kept: "_Typed") -> None:
+        info = process.poll()
+        command = self._environment.read_file(f"{process.directory}/command").decode("utf-8", "surrogateescape")
+        known = self._memory.of_process(process)
+        context = replace(self._context, cwd=info.cwd)
+        if info.user is not None:
+            context = replace(context, target=f"{context.target} as {info.user}".lstrip())
+        if not info.pty and not look(command, cwd=info.cwd, brought=Brought(known=known, more=True)).takes_orders:
+            kept.harmless = True
+            return
+
+        def seen(text: str) -> Look:
+            return look(command, cwd=info.cwd, brought=Brought(known=known, stdin=text))
+
+        allowed = look(command, cwd=info.cwd, brought=Brought(known=known)).detection.findings
+        end = "It was not sent."
+        kept.screen = TypedInput(seen, lambda found: self._decide(found, context, end=end), allowed, whole_lines=False)
 
     # -- the working directory -----------------------------------------------------------------------------
 
@@ -353,11 +405,16 @@ def _streams(call: "Call") -> bool:
     return call.stdin is not None and not isinstance(call.stdin, str | bytes | bytearray | memoryview)
 
 
+def _comes_later(call: "Call") -> bool:
+    """Whether there will be input that is not there yet."""
+    return _streams(call) or (call.launch is not None and call.launch.stdin is None)
+
+
 def _input(call: "Call", known: Known) -> Brought:
     stdin, env = call.stdin, call.env or {}
-    if stdin is None:
+    if stdin is None and not _comes_later(call):
         return Brought(known=known, env=env)
-    if _streams(call):
+    if _comes_later(call):
         return Brought(known=known, env=env, more=True)
     text = stdin if isinstance(stdin, str) else bytes(stdin).decode("utf-8", "surrogateescape")  # type: ignore[arg-type]
     return Brought(known=known, env=env, stdin=text)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shellward.environments.call import Call
     from shellward.environments.environment import Environment
     from shellward.environments.pool import Start
+    from shellward.environments.process import Process
     from shellward.environments.shell import Shell
 
 _SLOTS: Final = 4
@@ -105,6 +106,14 @@ class Memory:
             if start.saved is None:  # else another command may have ended meanwhile
                 kept.number, kept.known, kept.slot, kept.place = number, known, slot, None
         return known
+
+    def of_process(self, process: "Process") -> Known:
+        """Return what a background process began with, from what its start has saved."""
+        text = self._text(f"{process.directory}/state")
+        if text is None:  # a program by itself, past functions and aliases; or it was removed
+            return NOTHING
+        aliases = self._text(f"{process.directory}/alias") or ""
+        return read_state(text, aliases=aliases)
 
     def place(self, shell: "Shell") -> str | None:
         """Return the directory of a shell that no command has changed since it was noted."""

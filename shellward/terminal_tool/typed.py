@@ -28,6 +28,7 @@ class TypedInput:
         look: looks at the command with so much of its input.
         decide: decides about what was found; raises ApprovalDenied.
         allowed: the findings that were allowed before it began.
+        whole_lines: hold back what is no whole line yet; else it is judged as it stands, and again when there is more.
     """
 
     def __init__(
@@ -35,7 +36,10 @@ class TypedInput:
         look: Callable[[str], Look],
         decide: Callable[[Detection], object],
         allowed: tuple["Finding", ...],
+        *,
+        whole_lines: bool = True,
     ) -> None:
+        self._whole_lines = whole_lines
         self._look = look
         self._decide = decide
         self._allowed = {key_of(finding) for finding in allowed}
@@ -50,12 +54,16 @@ class TypedInput:
             ApprovalDenied: a line may not run; nothing of it was sent.
         """
         data = self._held + data
-        end = data.rfind(b"\n") + 1 if data and len(data) > len(self._held) else len(data)
+        end = data.rfind(b"\n") + 1 if self._whole_lines and len(data) > len(self._held) else len(data)
         self._held = data[end:]
         whole = data[:end]
         if whole:
             self._text.append(whole.decode("utf-8", "surrogateescape"))
-            self._context.run(self._judge)
+            try:
+                self._context.run(self._judge)
+            except BaseException:
+                self._text.pop()  # it is not sent, so it is no part of what was
+                raise
         return whole
 
     def _judge(self) -> None:

@@ -38,6 +38,8 @@ SUBJECTS = (
     "trees",
     "interrupts",
     "clients",
+    "processes",
+    "process_faults",
     "files",
     "trees_of_files",
     "atomic",

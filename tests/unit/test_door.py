@@ -16,7 +16,19 @@ BELOW = ("environments/", "aio/", "testing/")
 DOOR = {"terminal_tool/guard.py", "terminal_tool/aio.py"}
 OPENERS = {"create", "attach", "attach_backend", "of", "Environment", "Session", "Stream"}
 """What makes, or is, an environment without a gate."""
-ENGINE = {"make_run", "run_on", "stream_on", "borrowed", "helper", "open_channel", "make_call", "drive"}
+ENGINE = {
+    "make_run",
+    "run_on",
+    "stream_on",
+    "borrowed",
+    "helper",
+    "open_channel",
+    "make_call",
+    "drive",
+    "start_on",
+    "type_into",
+    "process_io",
+}
 """The engine's parts, with which a command could be run past the door."""
 ROOMS = ("shellward.aio", "shellward.environments")
 
@@ -92,6 +104,8 @@ def test_no_way_past_the_door(name: str, tree: ast.Module) -> None:
         "def f(terminal, shell, call):\n    getattr(terminal, 'stream_on')(shell, call)",
         "def f(terminal):\n    terminal.backend.open(['id'])",
         "from shellward.environments.running import drive\n",
+        "def f(terminal, process):\n    terminal.type_into(process, b'x', 1)",
+        "from shellward.environments import process_io\n",
     ],
 )
 def test_a_planted_way_past_is_found(planted: str) -> None:
@@ -102,6 +116,17 @@ def test_what_is_for_type_checkers_is_no_way_past() -> None:
     text = "if TYPE_CHECKING:\n    from shellward.environments.environment import Environment\n"
     assert ways_past(ast.parse(text)) == []
     assert ways_past(ast.parse("from shellward import Terminal\nTerminal('local').run('id')\n")) == []
+
+
+def test_what_is_typed_passes_one_place() -> None:
+    """What writes into a background process is called in ``type_into`` alone, which the door overrides."""
+    writes = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("process_io.write")
+    }
+    assert writes == {"environments/process_calls.py"}
 
 
 def test_the_door_is_where_every_command_of_the_engine_passes() -> None:

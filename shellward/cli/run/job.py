@@ -225,7 +225,7 @@ class Job:
 def _remove_ours(kind: str) -> None:
     """Remove the environments of this kind that this process made."""
     from shellward.cli.env.find import everything, remove
-    from shellward.environments.local import owner
+    from shellward.environments.owner import owner
 
     try:
         for info in everything(kind, quiet=True):

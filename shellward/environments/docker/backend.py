@@ -20,7 +20,7 @@ from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep
 from shellward.environments.config import parse_config
 from shellward.environments.docker.channel import DockerChannel
 from shellward.environments.docker.config import LABEL, SCRATCH, DockerConfig, check
-from shellward.environments.docker.container import is_here, same_kernel, start
+from shellward.environments.docker.container import is_here, processes_root, same_kernel, start
 from shellward.environments.docker.door import INSIDE, Door, sweep
 from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
 
@@ -37,6 +37,7 @@ class DockerBackend:
         self.config = config
         self.door = door
         self.lease: float | None = config.lease
+        self.processes = processes_root(config)
         self._destroyed = False
         self._lock = threading.Lock()
 

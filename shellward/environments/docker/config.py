@@ -13,6 +13,8 @@ from shellward.environments.config import BaseConfig
 LABEL: Final = "dev.shellward"
 """Prefix of our labels; ``LABEL.id`` is on everything we make."""
 SCRATCH: Final = "/run/shellward"
+PROCESSES: Final = "/var/tmp/.shellward"  # noqa: S108  # of the container's own
+"""Where background processes keep their files; in ``SCRATCH`` where the image is read-only."""
 CAPABILITIES: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 """What a package manager and a change of user need; all other kernel capabilities are dropped."""
 

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from shellward.environments.base import OnStep
-from shellward.environments.docker.config import CAPABILITIES, LABEL, SCRATCH, DockerConfig, Mount
+from shellward.environments.docker.config import CAPABILITIES, LABEL, PROCESSES, SCRATCH, DockerConfig, Mount
 from shellward.environments.docker.door import INSIDE, Door
 from shellward.environments.docker.engine import mapped, pull, sdk
 from shellward.environments.encoding import script
-from shellward.environments.local import owner
+from shellward.environments.owner import owner
 
 
 def is_here(client: Any) -> bool:
@@ -74,6 +74,11 @@ def _container(
     return client.containers.create(**container_arguments(client, config, None)), None
 
 
+def processes_root(config: DockerConfig) -> str:
+    """Return the directory in the container for background processes."""
+    return f"{SCRATCH}/processes" if config.read_only else PROCESSES
+
+
 def container_arguments(client: Any, config: DockerConfig, door: Door | None) -> dict[str, Any]:
     """Say how the container is made, in the words of the SDK's ``containers.create``."""
     docker = sdk()
@@ -92,7 +97,8 @@ def container_arguments(client: Any, config: DockerConfig, door: Door | None) ->
         "command": [
             f"{SCRATCH}/lease",
             str(max(1, round(config.lease))),
-            *([INSIDE, script("door.sh")] if door is not None else []),
+            *([INSIDE, script("door.sh")] if door is not None else ["", ""]),
+            processes_root(config),
         ],
         "name": config.name,
         "user": config.user,

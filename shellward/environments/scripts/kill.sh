@@ -11,7 +11,8 @@
 # Leaves in sw_n how many were found, and in sw_alive those of SHELLS that live.
 # A process is found by its marked environment, by its parents, or by the channel's pipe among its descriptors,
 # whichever of the three it did not shake off.
-sw_turn=0
+# Where sw_place is the directory of a background process, what writes to its output belongs to it, too.
+sw_turn=0 sw_place=
 sw_scan() {
   sw_exact=$1 sw_base=${1%.*} sw_shells=$2 sw_holders=$3 sw_since=$4 sw_skip=$5 sw_sig=$6
   sw_all= sw_found= sw_n=0 sw_alive= sw_turn=$((sw_turn + 1))
@@ -92,6 +93,11 @@ sw_owned() {
       *"$sw_base".[1-9]*) return 1 ;; # an earlier command's
     esac
   done <"/proc/$1/environ"
+  for sw_s in ${sw_place:+out err}; do
+    for sw_l in 1 2; do
+      if [ "/proc/$1/fd/$sw_l" -ef "$sw_place/$sw_s" ]; then return 0; fi
+    done
+  done
   for sw_s in $sw_holders; do
     for sw_l in 250 7; do
       if [ "/proc/$1/fd/$sw_l" -ef "/proc/$sw_s/fd/1" ] && sw_written "$1" "$sw_l"; then return 0; fi

@@ -37,6 +37,7 @@ class SshBackend:
         self.settings = settings
         self.pool = pool
         self.scratch = scratch
+        self.processes = f"{scratch}/processes"
         self.handle = handle_of(settings, scratch)
         self.lease: float | None = kept.lease
         self._kept = kept

@@ -10,7 +10,7 @@ import msgspec
 
 from shellward.config.paths import state_dir
 from shellward.core.types import EnvironmentInfo
-from shellward.environments.local import owner
+from shellward.environments.owner import owner
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from shellward import aio
+from shellward.aio.process import Process
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.core.types import Chunk, Result, StreamName
 from shellward.environments import environment as blocking
+from shellward.environments import process as blocking_process
 from shellward.environments import session as blocking_session
 
 KINDS = ["local", pytest.param("docker", marks=pytest.mark.docker)]
@@ -483,11 +485,16 @@ def test_a_full_executor_delays_no_timeout() -> None:
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [(aio.Environment, blocking.Environment), (aio.Session, blocking_session.Session)],
+    [
+        (aio.Environment, blocking.Environment),
+        (aio.Session, blocking_session.Session),
+        (Process, blocking_process.Process),
+    ],
 )
 def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
     """Every public call of the blocking classes is here, with the same arguments and defaults."""
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
+    inner |= {"ask_processes", "remove_process", "start_on", "type_into", "alive", "follower"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
     calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
     for name, call in calls.items():
@@ -495,4 +502,4 @@ def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
             continue
         arguments = {k: v.default for k, v in inspect.signature(call).parameters.items()}
         assert arguments == {k: v.default for k, v in inspect.signature(getattr(ours, name)).parameters.items()}, name
-        assert name == "stream" or inspect.iscoroutinefunction(getattr(ours, name)), name
+        assert name in {"stream", "follow"} or inspect.iscoroutinefunction(getattr(ours, name)), name

@@ -1,0 +1,97 @@
+"""A background process over asyncio: ``environments.process.Process`` with coroutines for what waits."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+from shellward.aio.loop import in_thread
+from shellward.core.types import Log, ProcessInfo, StreamName, Usage
+from shellward.environments import process as blocking
+from shellward.environments.base import PtySize
+
+
+class Process:
+    """A background process in an environment; see ``environments.process.Process``, whose calls these are.
+
+    Attributes:
+        blocking: the same process for threads; both may be used at once.
+        id: its name.
+        pid: process id in the sandbox.
+    """
+
+    def __init__(self, process: blocking.Process) -> None:
+        self.blocking = process
+        self.id = process.id
+        self.pid = process.pid
+
+    def __repr__(self) -> str:
+        return f"<aio {self.blocking!r}>"
+
+    async def poll(self) -> ProcessInfo:
+        """Return what is known of it now, without its sizes."""
+        return await in_thread(self.blocking.poll)
+
+    async def info(self) -> ProcessInfo:
+        """Return what is known of it now, with the sizes of its output."""
+        return await in_thread(self.blocking.info)
+
+    async def usage(self) -> Usage:
+        """Return what its tree uses now."""
+        return await in_thread(self.blocking.usage)
+
+    async def wait(self, timeout: float | None = None) -> ProcessInfo:  # noqa: ASYNC109  # as in the blocking call
+        """Wait for its end."""
+        return await in_thread(self.blocking.wait, timeout)
+
+    async def log(
+        self, offset: int | None = None, limit: int | None = 65_536, stream: StreamName | str = StreamName.STDOUT
+    ) -> Log:
+        """Return a piece of its output, by bytes."""
+        return await in_thread(self.blocking.log, offset, limit, stream)
+
+    async def lines(
+        self, start: int | None = None, count: int | None = 100, stream: StreamName | str = StreamName.STDOUT
+    ) -> list[str]:
+        """Return lines of its output, without their ends."""
+        return await in_thread(self.blocking.lines, start, count, stream)
+
+    async def follow(
+        self,
+        offset: int = 0,
+        stream: StreamName | str = StreamName.STDOUT,
+        timeout: float | None = None,  # noqa: ASYNC109  # as in the blocking call
+    ) -> AsyncIterator[bytes]:
+        """Yield its output from ``offset`` on as it comes, until it has ended and everything was yielded."""
+        pieces = self.blocking.follow(offset, stream, timeout)
+        try:
+            while (piece := await in_thread(next, pieces, None)) is not None:
+                yield piece
+        finally:
+            await in_thread(pieces.close)
+
+    async def write(self, data: bytes | str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
+        """Write to its standard input; how many bytes were taken."""
+        return await in_thread(self.blocking.write, data, timeout)
+
+    async def submit(self, text: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
+        """Write a line: ``text`` and Enter."""
+        return await in_thread(self.blocking.submit, text, timeout)
+
+    async def close_stdin(self) -> None:
+        """Let it see the end of its input."""
+        await in_thread(self.blocking.close_stdin)
+
+    async def signal(self, signal: str, *, tree: bool = False) -> bool:
+        """Send a signal to it; whether it was there to get it."""
+        return await in_thread(partial(self.blocking.signal, signal, tree=tree))
+
+    async def kill(self, signal: str = "TERM", *, tree: bool = True, reason: str = "killed") -> ProcessInfo:
+        """End it with everything that it has started."""
+        return await in_thread(partial(self.blocking.kill, signal, tree=tree, reason=reason))
+
+    async def resize(self, size: PtySize) -> None:
+        """Change the size of its terminal."""
+        await in_thread(self.blocking.resize, size)
+
+    async def remove(self) -> None:
+        """Forget it with all its output."""
+        await in_thread(self.blocking.remove)

@@ -1,0 +1,95 @@
+"""``shellward start``: a command in the background, which outlives this program."""
+
+from typing import Any
+
+import click
+
+from shellward.cli.complete import handles, kinds
+from shellward.cli.run.options import Options, duration, mount, setting, variable
+
+
+@click.command(
+    "start",
+    context_settings={"allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  shellward start 'make serve'
+  shellward start --json -- python3 -m http.server
+  shellward start --env docker --image shellward/sandbox -- ./long-job
+  id=$(shellward start 'read x; echo got $x'); shellward send $id hello
+""",
+)
+@click.argument("words", metavar="CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--env", "kind", default="local", metavar="KIND", shell_complete=kinds, help="local (default), docker.")
+@click.option("--attach", metavar="HANDLE", shell_complete=handles, help="Start it in this environment.")
+@click.option("--cwd", metavar="DIR", help="Directory to run in.")
+@click.option("--env-var", "variables", multiple=True, type=variable, metavar="K=V", help="Variable (repeatable).")
+@click.option("--user", metavar="NAME", help="Run as this user.")
+@click.option("--image", metavar="IMAGE", help="Image to make the environment from.")
+@click.option("--mount", "mounts", multiple=True, type=mount, metavar="SRC:DST[:ro]", help="Mount (repeatable).")
+@click.option("--network", metavar="NAME", help="none, bridge, or the name of a network.")
+@click.option(
+    "--set", "settings", multiple=True, type=setting, metavar="KEY=VALUE", help="Any other setting (repeatable)."
+)
+@click.option("--task", default="", metavar="ID", help="Task that it belongs to.")
+@click.option("--no-stdin", is_flag=True, help="Its input is empty, instead of what 'send' gives it.")
+@click.option("--notify", is_flag=True, help="Tell programs that listen of its end, once.")
+@click.option("--ttl", type=duration, metavar="TIME", help="Keep it and its sandbox so long without a client (24h).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with session_id.")
+def command(task: str, no_stdin: bool, notify: bool, ttl: float | None, as_json: bool, **given: Any) -> None:
+    """Start a command in the background and print its id. It goes on when this program is gone.
+
+    One word is a shell line; several words are a program and its arguments. The gate is asked as in 'run'.
+    """
+    from shellward.cli.process import record, registry
+    from shellward.cli.say import print_json
+    from shellward.core.limits import PROCESS_TTL
+    from shellward.process_registry.reaper import reap
+
+    options = Options(**given).checked()
+    with registry() as known:
+        if options.attach is None and options.kind == "local":
+            reap(known)  # what nobody owns any more goes when something new comes
+        environment = _environment(options)
+        known.use(environment)
+        try:
+            entry = known.start(
+                options.command,
+                environment=environment,
+                cwd=options.cwd,
+                env=dict(options.variables),
+                user=options.user if options.attach is not None or options.kind == "local" else None,
+                stdin=b"" if no_stdin else None,
+                task=task,
+                notify=notify,
+                ttl=PROCESS_TTL if ttl is None else ttl,
+            )
+        except BaseException:
+            known.release(environment)
+            environment.close() if options.attach is None else environment.detach()
+            raise
+        known.release(environment)
+        _leave(environment)
+    if as_json:
+        print_json(record(entry))
+    else:
+        click.echo(entry.id)
+
+
+def _environment(options: Options) -> Any:
+    from shellward.terminal_tool.guard import Terminal
+
+    if options.attach is None:
+        return Terminal(options.kind, lasting=True, **options.config())
+    handle = options.attach
+    if ":" not in handle:
+        from shellward.cli.env.find import everything, find
+
+        handle = find(handle, everything()).handle
+    return Terminal.attach(handle)
+
+
+def _leave(environment: Any) -> None:
+    from shellward.process_registry.registry import leave
+
+    leave(environment)

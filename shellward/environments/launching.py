@@ -1,0 +1,104 @@
+"""What a session's shell is told so that a background process begins: pure text. The scripts are in scripts/.
+
+A background process is a directory in the sandbox, and a supervisor that runs beside it there (supervise.sh).
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from shellward.environments.encoding import encode_text, printf_escape, quote, script
+
+_MOST_INLINE: Final = 100_000
+"""Bytes of a command that a shell gets as an argument: Linux takes 128 KiB in one (execve(2), MAX_ARG_STRLEN)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What turns a command into a background process.
+
+    Attributes:
+        root: directory in the sandbox that holds the directories of processes.
+        shared: other users of the sandbox have theirs there, too.
+        id: of the process; its directory's name.
+        record: facts for other clients, that go into the file ``owner``.
+        program: the session's shell, when it is not bash.
+        stdin: what standard input holds; None: it stays open, to be written to.
+        ttl: seconds for which it keeps its sandbox alive.
+        holder: the terminal holder's program with its arguments; empty: no terminal.
+    """
+
+    root: str
+    shared: bool
+    id: str
+    record: dict[str, object]
+    program: str = "sh"
+    stdin: bytes | None = None
+    ttl: float = 0.0
+    holder: str = ""
+
+    @property
+    def directory(self) -> str:
+        """The directory of the process."""
+        return f"{self.root}/{self.id}"
+
+    def text(self, command: str, *, words: bool, bash: bool) -> str:
+        """Return the shell text that starts ``command``; it prints ``ok PID START`` when the process is there.
+
+        Args:
+            command: what to run, as ``Call.text`` has it.
+            words: it is one program with its arguments, past functions and the like.
+            bash: the session's shell is bash.
+        """
+        run = _word(encode_text(self._run(command, words=words, bash=bash)))
+        place = _word(encode_text(self.directory))
+        supervisor = f"{self.root}/.supervise-{_version()}"
+        kind = "open" if self.stdin is None else "file" if self.stdin else "none"
+        shell = "" if words else '"$BASH"' if bash else _word(encode_text(self.program))
+        lines = [
+            "__sw_S=$SHELLOPTS __sw_B=$BASHOPTS;builtin set +euxvfCk" if bash else "__sw_S=$-;set +euxvfC",
+            f"__sw_d={place} __sw_k={'' if words else 1}",
+            _install(self.root, supervisor, shared=self.shared),
+            script("launch.bash.sh" if bash else "launch.posix.sh"),
+            f"__sw_a={_word(encode_text(supervisor))} __sw_n={kind} __sw_p={shell}",
+            f"__sw_t={_word(self.holder.encode())}",
+            f"__sw_e={int(self.ttl)}",
+            f"__sw_i={_word(printf_escape(self.stdin or b''))}",
+            f"__sw_u={_word(json.dumps(self.record).encode())}",
+            f"__sw_c={_word(encode_text(command))}",
+            f"__sw_q={run}",
+            script("launch.sh"),
+        ]
+        return "\n".join(lines)
+
+    def _run(self, command: str, *, words: bool, bash: bool) -> str:
+        place = quote(encode_text(self.directory)).decode("utf-8", "surrogateescape")
+        if words:
+            return f". {place}/umask\nexec {command.removeprefix('(exec ').removesuffix(')')}"
+        if len(command.encode("utf-8", "surrogateescape")) > _MOST_INLINE:
+            command = f". {place}/command"
+        return command if bash else f"__sw_d={place}\n{script('restore.process.sh')}{command}"
+
+
+def _word(data: bytes) -> str:
+    return quote(data).decode("utf-8", "surrogateescape")
+
+
+@cache
+def _version() -> str:
+    return hashlib.sha256(script("supervise.sh").encode()).hexdigest()[:8]
+
+
+def _install(root: str, supervisor: str, *, shared: bool) -> str:
+    """Return the text that makes the root with the supervisor in it, where it is not there yet."""
+    place, mode = _word(encode_text(root)), "1777" if shared else "700"
+    path = _word(encode_text(supervisor))
+    bells = "777" if shared else "700"  # not sticky: a FIFO of somebody else's could not be opened (protected_fifos)
+    body = _word(script("supervise.sh").encode())
+    return (
+        f"if [ ! -e {path} ];then (export LC_ALL=C;umask 022;command -p mkdir -p -- {place} {place}/.bells"
+        f" && command -p chmod {mode} {place} && command -p chmod {bells} {place}/.bells"
+        f" && command printf %s {body} >{path}.$$ && command -p mv -f {path}.$$ {path});fi || exit"
+    )

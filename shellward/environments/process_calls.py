@@ -1,0 +1,225 @@
+"""The calls of an environment that concern background processes, and what they share with the rest of it."""
+
+import errno
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, cast
+
+from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
+from shellward.core.limits import PROCESS_TTL
+from shellward.core.types import ProcessInfo
+from shellward.environments import process_io
+from shellward.environments.base import PtySize
+from shellward.environments.call import Call, Command, Directory, make_call
+from shellward.environments.encoding import script
+from shellward.environments.files import error_of
+from shellward.environments.launching import Launch
+from shellward.environments.owner import born, owner
+from shellward.environments.process import LINES, Process, Record, read_info
+from shellward.environments.watching import Exits
+
+if TYPE_CHECKING:
+    from shellward.environments.base import Channel
+    from shellward.environments.environment import Environment
+    from shellward.environments.shell import Shell
+
+_LIMIT: Final = 60.0
+"""Seconds in which a process has to be there."""
+_MOST_TTL: Final = 10 * 365 * 86_400
+_SHOWN: Final = 8192
+_ID: Final = re.compile(r"[a-z0-9]{6,40}\Z")
+
+
+def new_id() -> str:
+    """Make an id for a process."""
+    return f"p{secrets.token_hex(6)}"
+
+
+class ProcessCalls:
+    """Part of ``Environment``: background processes in it."""
+
+    _exits: Exits | None = None
+
+    def _all(self) -> "Environment":
+        return cast("Environment", self)
+
+    def start(
+        self,
+        command: Command,
+        *,
+        pty: PtySize | None = None,
+        stdin: bytes | str | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        task: str = "",
+        ttl: float = PROCESS_TTL,
+        name: str | None = None,
+    ) -> Process:
+        """Start a command in the background. It begins with what the default session knows, and outlives its client.
+
+        Args:
+            command: a shell line, or a list of words that is run as it stands.
+            pty: size of the terminal that it gets; None: it has none.
+            stdin: all of its input; None: its input stays open, to be written to.
+            cwd: directory, relative to the session's.
+            env: further variables.
+            user: run as another user, without the session's state.
+            task: id of the task that it belongs to.
+            ttl: seconds for which it keeps its sandbox alive without a client; then it is nobody's, and may be
+                ended.
+            name: its id, when the caller has to know it before (see ``new_id``).
+
+        Raises:
+            ConnectionLost: the sandbox went away; it may have been started.
+            EnvironmentUnavailable: the sandbox is gone; nothing was started.
+            OSError: there is no room for it; ``cwd`` is not a directory there.
+            ConfigError: an argument is unusable.
+            Unsupported: ``pty`` or ``user`` where that cannot be.
+        """
+        environment = self._all()
+        environment.check_user(user)
+        if user is not None and not environment.capabilities.isolated:
+            raise Unsupported("start background processes as another user", environment.kind)
+        with environment.borrowed(user) as shell:
+            return self.start_on(
+                shell, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user, task=task, ttl=ttl, name=name
+            )
+
+    def start_on(
+        self,
+        shell: "Shell",
+        command: Command,
+        *,
+        pty: PtySize | None,
+        stdin: bytes | str | None,
+        cwd: Directory | None,
+        env: Mapping[str, str] | None,
+        user: str | None,
+        task: str,
+        ttl: float,
+        name: str | None,
+    ) -> Process:
+        """Start a command with the state of a shell whose lock is held; see ``start``."""
+        environment = self._all()
+        if pty is not None:
+            raise Unsupported("give a background process a terminal", environment.kind)
+        if not (isinstance(ttl, int | float) and 0 < ttl < _MOST_TTL):
+            raise ConfigError(f"ttl: needs a number of seconds above 0, not {ttl!r}")
+        if name is not None and not _ID.match(name):
+            raise ConfigError(f"name: 6 to 40 small letters and digits, not {name!r}")
+        call = make_call(command, stdin=stdin, cwd=cwd, env=env, timeout=_LIMIT, full_output=False)
+        name = name or new_id()
+        record = Record(
+            owner=owner(),
+            born=born(os.getpid()),
+            command=call.shown[:_SHOWN],
+            started=time.time(),
+            ttl=ttl,
+            user=user,
+            task=task,
+            closed_stdin=stdin is not None,
+        )
+        backend = environment.backend
+        launch = Launch(
+            root=backend.processes,
+            shared=environment.capabilities.isolated,
+            id=name,
+            record=_plain(record),
+            program=environment.program,
+            ttl=ttl,
+            stdin=stdin.encode() if isinstance(stdin, str) else stdin,
+        )
+        return self._launch(shell, call, launch)
+
+    def _launch(self, shell: "Shell", call: Call, launch: Launch) -> Process:
+        from dataclasses import replace
+
+        environment = self._all()
+        try:
+            result = environment.run_on(shell, replace(call, launch=launch), None)
+        except ConnectionLost as error:
+            raise ConnectionLost(f"{error}; as process {launch.id}", error.result) from error
+        said = result.stdout.split()
+        if said[:1] != ["ok"] or len(said) < 2:  # noqa: PLR2004  # "ok PID START"
+            if result.stderr.strip():
+                raise error_of(result, launch.directory)
+            raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
+        return Process(environment, launch.directory, pid=int(said[1]), user=shell.user, pty=False)
+
+    def process(self, name: str) -> Process:
+        """Find a process by its id, whoever started it.
+
+        Raises:
+            FileNotFoundError: there is none in this environment.
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        environment = self._all()
+        if not (isinstance(name, str) and _ID.match(name)):
+            raise FileNotFoundError(errno.ENOENT, "there is no such process", name)
+        directory = f"{environment.backend.processes}/{name}"
+        info = Process(environment, directory, pid=0, user=None, pty=False).poll()
+        return self._found(info)
+
+    def processes(self) -> list[ProcessInfo]:
+        """List the background processes of this place, of every client, in the order of their start.
+
+        Of a local environment those of the user, whatever environment started them.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        environment = self._all()
+        lines = environment.ask_processes(None, f"sw_list {process_io.word(environment.backend.processes)}").split("\n")
+        found = [read_info(lines[at : at + LINES]) for at in range(0, len(lines) - LINES + 1, LINES)]
+        return sorted(found, key=lambda info: info.started)
+
+    def _found(self, info: ProcessInfo) -> Process:
+        environment = self._all()
+        directory = f"{environment.backend.processes}/{info.id}"
+        return Process(environment, directory, pid=info.pid, user=info.user, pty=info.pty)
+
+    # -- for the parts of this room ------------------------------------------------------------------------
+
+    @property
+    def exits(self) -> Exits:
+        """Who tells that a process has ended."""
+        environment = self._all()
+        with environment.lock:
+            if self._exits is None:
+                self._exits = Exits(environment, f"{environment.id}.exits.0;")
+            return self._exits
+
+    def ask_processes(self, user: str | None, text: str) -> str:
+        """Call a function of scripts/process.sh in the control shell."""
+        environment = self._all()
+        environment.alive()
+        return environment.control(user).ask("process.sh", text)
+
+    def type_into(self, process: Process, data: bytes, timeout: float) -> int:
+        """Write to the standard input of a process. What is typed by a user passes here, and once."""
+        return process_io.write(self._all(), process, data, timeout)
+
+    def remove_process(self, process: Process) -> None:
+        """Remove the directory of a process."""
+        if not _ID.match(process.id):  # it is part of what is removed with everything in it
+            raise ConfigError(f"process: {process.id!r} is no id")
+        self.ask_processes(process.user, f"command -p rm -rf -- {process_io.word(process.directory)}")
+
+    def follower(self, path: str, offset: int, user: str | None) -> "Channel":
+        """Open a channel that prints a file as it grows."""
+        environment = self._all()
+        environment.alive()
+        argv = ["sh", "-c", script("follow.sh"), "shellward", path, str(offset)]
+        return environment.backend.open(argv, env={"SHELLWARD_COMMAND": f"{environment.id}.follow.0;"}, user=user)
+
+
+def _plain(record: Record) -> dict[str, object]:
+    import msgspec
+
+    made: dict[str, object] = json.loads(msgspec.json.encode(record))
+    return made

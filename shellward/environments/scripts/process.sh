@@ -1,0 +1,77 @@
+# Looks after background processes, from the control shell. Builtins only, but where it says so. $1: the directory.
+#
+# Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, how it stands (running,
+# ended, lost, begun), its directory, the record, uptime now.
+sw_tell() {
+  if [ ! -d "$1" ]; then
+    return
+  fi
+  sw_a= sw_b= sw_c= sw_d= sw_e= sw_f=
+  IFS= read -r sw_a <"$1/pid"
+  IFS= read -r sw_c <"$1/killed"
+  IFS= read -r sw_e <"$1/cwd"
+  IFS= read -r sw_f <"$1/owner"
+  if IFS= read -r sw_b <"$1/status"; then
+    sw_d=ended
+  elif read -r sw_p sw_l sw_u sw_s <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
+    sw_d=running
+  elif IFS= read -r sw_b <"$1/status"; then
+    sw_d=ended # meanwhile
+  elif [ -n "$sw_a" ] && sw_is ${sw_a}; then
+    sw_d=running
+  elif [ ! -e "$1/supervisor" ]; then
+    sw_d=begun # or its start was cut off
+  else
+    sw_d=lost
+  fi
+  IFS=' ' read -r sw_u sw_l </proc/uptime
+  printf '%s\n' "${1##*/}" "$sw_a" "$sw_b" "$sw_c" "$sw_d" "$sw_e" "$sw_f" "$sw_u"
+} 2>/dev/null
+# Whether process $1 is the one that began at tick $2.
+sw_is() {
+  sw_start "$1" && [ "$sw_began" = "$2" ]
+}
+sw_list() {
+  for sw_h in "$1"/*/; do
+    sw_h=${sw_h%/}
+    if [ -e "$sw_h/owner" ]; then sw_tell "$sw_h"; fi
+  done
+}
+# How many bytes came on both streams. Runs stat.
+sw_sizes() {
+  command -p stat -c '%s' "$1/out" "$1/err" 2>/dev/null
+}
+# Sends signal $2 to the process alone, when it is that still; prints "sent".
+sw_send() {
+  if [ ! -e "$1/status" ] && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l" && kill -s "$2" "$sw_p"; then echo sent; fi
+} 2>/dev/null
+# Sends signal $2 to the whole tree (see sw_scan), but not to the supervisor; prints how many were alive.
+sw_tree() {
+  sw_p= sw_l= sw_u=
+  read -r sw_p sw_l sw_u sw_s <"$1/supervisor"
+  if ! sw_is "$sw_p" "$sw_l"; then sw_p=0; fi
+  sw_place=$1
+  sw_scan "SHELLWARD_PROCESS=${1##*/}" "" "" "${sw_l:-0}" "$sw_p ${sw_u:-0}" "$2"
+  sw_place=
+  echo "$sw_n"
+} 2>/dev/null
+# Notes why it is ended, before it is.
+sw_doom() {
+  if [ ! -e "$1/status" ]; then echo "$2" >"$1/killed"; fi
+}
+# Lets the process see the end of its input.
+sw_shut() {
+  if [ -p "$1/ctl" ]; then : <>"$1/ctl"; fi
+}
+# Uptime, clock ticks, pages of memory and number of all processes of the tree.
+sw_usage() {
+  sw_tree "$1" 0 >/dev/null
+  sw_a=0 sw_b=0 sw_c=0
+  for sw_p in $sw_found; do
+    IFS= read -r sw_l <"/proc/$sw_p/stat" || continue
+    set -- ${sw_l##*) }
+    sw_a=$((sw_a + ${12} + ${13})) sw_b=$((sw_b + ${22})) sw_c=$((sw_c + 1))
+  done
+  IFS=' ' read -r sw_u sw_l </proc/uptime
+  echo "$sw_u $sw_a $sw_b $sw_c"
+} 2>/dev/null

@@ -1,0 +1,189 @@
+"""The registry: what is remembered, found again by others, limited, and told once."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from shellward.core.errors import ConfigError, LimitReached
+from shellward.process_registry import Notice, ProcessRegistry
+from shellward.process_registry.records import NoticeKind
+from shellward.process_registry.store import MIGRATIONS, Store
+
+Make = Callable[..., ProcessRegistry]
+
+
+def test_everything_about_one_process(registry: ProcessRegistry) -> None:
+    entry = registry.start("read x; echo got $x; exit 3", task="t1")
+    assert entry.info.pid
+    assert registry.poll(entry.id).info.running
+    assert [each.id for each in registry.list(task="t1")] == [entry.id]
+    assert registry.submit(entry.id, "it") == 3
+    done = registry.wait(entry.id, 20)
+    assert (done.info.exit_code, done.info.reason, done.info.bytes_out) == (3, "exited", 7)
+    assert registry.log(entry.id).text == "got it\n"
+    assert registry.poll(entry.id).info.exit_code == 3
+    assert registry.find(entry.id[:6]).id == entry.id
+    registry.remove(entry.id)
+    with pytest.raises(FileNotFoundError):
+        registry.poll(entry.id)
+    with pytest.raises(FileNotFoundError):
+        registry.find(entry.id[:6])
+
+
+def test_another_registry_goes_on_where_one_ended(make: Make) -> None:
+    first = make()
+    name = first.start("echo a; read x; echo $x", task="t").id
+    first.close()
+    second = make()
+    assert second.log(name).text == "a\n"
+    second.submit(name, "b")
+    assert second.wait(name, 20).info.exit_code == 0
+    assert b"".join(second.follow(name, 2)) == b"b\n"
+
+
+def test_what_others_started_is_found(registry: ProcessRegistry) -> None:
+    registry.start("exit 0")
+    process = registry.environment("local").start("read x")
+    assert process.id in {entry.id for entry in registry.list()}
+    assert registry.kill(process.id).info.reason == "killed"
+
+
+def test_the_limit_is_enforced(make: Make) -> None:
+    registry = make(max_running=3)
+    names = [registry.start("read x").id for _ in range(3)]
+    with pytest.raises(LimitReached, match="3"):
+        registry.start("read x")
+    registry.kill(names[0])
+    registry.start("read x")
+
+
+def test_the_oldest_that_ended_go_first(make: Make) -> None:
+    registry = make(max_finished=2)
+    names = []
+    for number in range(4):
+        names.append(registry.start(f"echo {number}").id)
+        registry.wait(names[-1], 20)
+    assert [entry.id for entry in registry.list()] == names[2:]
+    assert registry.environment("local").processes()[0].id == names[2]
+
+
+def test_nothing_is_remembered_of_what_was_not_started(registry: ProcessRegistry) -> None:
+    with pytest.raises(FileNotFoundError):
+        registry.start("true", cwd="/no/such/place")
+    assert registry.list() == []
+
+
+def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path / "x" / "processes.db")
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute(f"pragma user_version = {len(MIGRATIONS) + 1}")
+    connection.close()
+    with pytest.raises(sqlite3.DatabaseError, match="newer"):
+        Store(store.path)
+    assert store.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_many_processes_of_a_moment_are_each_told_once(make: Make) -> None:
+    told: list[Notice] = []
+    registry = make(on_notice=told.append)
+    with ThreadPoolExecutor(8) as pool:
+        names = [entry.id for entry in pool.map(lambda n: registry.start(f"exit {n}", notify=True), range(50))]
+    until = time.monotonic() + 60
+    while len(told) < 50 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    assert sorted(notice.id for notice in told) == sorted(names)
+    codes = {notice.id: notice.entry.info.exit_code for notice in told}
+    assert [codes[name] for name in names] == list(range(50))
+
+
+def test_two_programs_share_the_notices(make: Make) -> None:
+    told: list[str] = []
+    first = make(on_notice=lambda notice: told.append(notice.id))
+    second = make(on_notice=lambda notice: told.append(notice.id))
+    names = [first.start("sleep 0.3", notify=True).id for _ in range(10)]
+    second.listen()
+    until = time.monotonic() + 30
+    while len(told) < 10 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert sorted(told) == sorted(names)
+
+
+def test_ends_that_nobody_heard_are_told_to_the_next(make: Make) -> None:
+    first = make()
+    name = first.start("sleep 0.2", notify=True).id
+    first.close()
+    time.sleep(0.5)
+    second = make()
+    second.listen()
+    notice = second.notice(20)
+    assert notice is not None
+    assert (notice.id, notice.kind) == (name, NoticeKind.ENDED)
+    third = make()
+    third.listen()
+    assert third.notice(0.5) is None
+
+
+def test_what_a_killed_program_had_claimed_is_told(make: Make) -> None:
+    registry = make()
+    name = registry.start("exit 0", notify=True).id
+    claimed = registry.notice(20)
+    assert claimed is not None
+    child = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    with sqlite3.connect(registry.store.path) as connection:
+        owner = f"{registry.poll(name).client.rpartition(':')[0]}:{int(child.stdout)} 1"
+        connection.execute("update process set told = null, claimed = ?", (owner,))
+    connection.close()
+    second = make()
+    second.listen()
+    again = second.notice(20)
+    assert again is not None
+    assert again.id == name
+
+
+def test_patterns_are_told_as_they_come(registry: ProcessRegistry) -> None:
+    entry = registry.start("echo one; read x; echo 'ready on port 80'; read x", watch=["/port [0-9]+/"])
+    assert registry.notice(0.3) is None
+    registry.submit(entry.id, "go")
+    notice = registry.notice(20)
+    assert notice is not None
+    assert (notice.kind, notice.text, notice.offset) == (NoticeKind.MATCHED, "ready on port 80", 4)
+    with pytest.raises(ConfigError):
+        registry.watch(entry.id, ["/(/"])
+
+
+def test_noise_becomes_one_notice_and_the_end_is_told(registry: ProcessRegistry) -> None:
+    registry.start("i=0; while [ $i -lt 500 ]; do echo error $i; i=$((i+1)); done", watch=["error"])
+    kinds = []
+    while not kinds or kinds[-1] is not NoticeKind.ENDED:
+        notice = registry.notice(20)
+        assert notice is not None, kinds
+        kinds.append(notice.kind)
+    assert kinds == [NoticeKind.MATCHED] * 8 + [NoticeKind.NOISY, NoticeKind.ENDED]
+
+
+def test_a_watched_process_that_ended_at_once_is_read_to_its_end(registry: ProcessRegistry) -> None:
+    registry.start("printf 'no newline: found'", watch=["found"])
+    notice = registry.notice(20)
+    assert notice is not None
+    assert notice.text == "no newline: found"
+
+
+def test_nothing_is_left_behind(make: Make) -> None:
+    before = threading.active_count()
+    registry = make()
+    registry.start("echo x", notify=True, watch=["x"])
+    while (notice := registry.notice(20)) is not None and notice.kind is not NoticeKind.ENDED:
+        pass
+    registry.close()
+    registry.close()
+    assert threading.active_count() == before
