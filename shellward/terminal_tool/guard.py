@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Terminal(Environment):
     """A guarded place to run commands in: an ``environments.Environment`` with the gate in front of it.
 
-    Same calls, same results; ``run``, ``stream``, ``start``, those of a ``session``, ``write_file``, ``upload`` and what
-    is written into a background process raise ApprovalDenied, before anything has run, when the gate says no. What is
-    asked of whom, and what may run unasked, is in docs/approval.md. Thread-safe; while a person is asked about one
-    command, others go on.
+    Same calls, same results; ``run``, ``stream``, ``start``, those of a ``session``, ``write_file``, ``upload`` and
+    what is written into a background process raise ApprovalDenied, before anything has run, when the gate says no.
+    What is asked of whom, and what may run unasked, is in docs/approval.md. Thread-safe; while a person is asked
+    about one command, others go on.
 
     Args:
         kind: ``local``, ``docker``, ...
