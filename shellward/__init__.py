@@ -13,6 +13,7 @@ _EXPORTS = {
     "CommandTimeout": "shellward.core.errors",
     "ConfigError": "shellward.core.errors",
     "ConnectionLost": "shellward.core.errors",
+    "DamagedRecording": "shellward.core.errors",
     "EnvironmentUnavailable": "shellward.core.errors",
     "LimitReached": "shellward.core.errors",
     "MissingDependency": "shellward.core.errors",
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     )
     from shellward.core.errors import (
         ConnectionLost as ConnectionLost,
+    )
+    from shellward.core.errors import (
+        DamagedRecording as DamagedRecording,
     )
     from shellward.core.errors import (
         EnvironmentUnavailable as EnvironmentUnavailable,

@@ -9,6 +9,9 @@
     ├── EnvironmentUnavailable      the sandbox failed: no daemon, no image, gone
     │   └── ConnectionLost          ... in the middle of a command, which may have run
     ├── LimitReached                so many are allowed and there already           (nothing was done)
+
+
+    ├── DamagedRecording            a recording of a terminal cannot be read, or not to its end
     ├── CommandTimeout              only where a caller asked for raising           (also TimeoutError)
     ├── ApprovalRequired            the gate needs an answer first; carries the Decision
     └── ApprovalDenied              the gate said no; carries the Decision
@@ -64,6 +67,10 @@ class ConnectionLost(EnvironmentUnavailable):
 
 class LimitReached(ShellwardError):  # noqa: N818
     """There are as many as there may be; nothing was done."""
+
+
+class DamagedRecording(ShellwardError):  # noqa: N818
+    """A recording of a terminal is none, or is cut off or damaged; says how far it goes."""
 
 
 class CommandTimeout(ShellwardError, TimeoutError):  # noqa: N818
