@@ -1,4 +1,4 @@
-"""The user's own machine: processes with pipes. Nothing is isolated here; variables are scrubbed by allow-list."""
+"""The user's own machine: processes with pipes, or at a terminal (see local_pty). Nothing is isolated here; variables are scrubbed by allow-list."""
 
 import os
 import shutil
@@ -125,7 +125,7 @@ class LocalBackend:
     @property
     def capabilities(self) -> Capabilities:
         """See Backend."""
-        return Capabilities(expose=True, user=os.geteuid() == 0)
+        return Capabilities(expose=True, user=os.geteuid() == 0, pty=True)
 
     def open(
         self,
@@ -137,10 +137,13 @@ class LocalBackend:
         pty: PtySize | None = None,
     ) -> Channel:
         """See Backend."""
-        if pty is not None:
-            raise Unsupported("give a process a terminal", self.kind)
         if user is not None and os.geteuid() != 0:
             raise Unsupported("run as another user", self.kind, "that needs root")
+        if pty is not None:
+            from shellward.environments.local_pty import open_local_pty
+
+            variables = {**self._env, **(env or {})}
+            return open_local_pty(argv, pty, env=variables, cwd=cwd or self._cwd, identity=_identity(user))
         try:
             return _channel(list(argv), env={**self._env, **(env or {})}, cwd=cwd or self._cwd, **_identity(user))
         except OSError as error:

@@ -51,7 +51,13 @@ class DockerBackend:
     def capabilities(self) -> Capabilities:
         """See Backend."""
         return Capabilities(
-            snapshot=True, expose=is_here(self.client), stats=True, user=True, attach=True, isolated=True
+            snapshot=True,
+            expose=is_here(self.client),
+            stats=True,
+            user=True,
+            attach=True,
+            pty=True,
+            isolated=True,
         )
 
     def open(
@@ -72,7 +78,7 @@ class DockerBackend:
         with mapped(f"container {self.container.short_id}"):
             made = api.exec_create(
                 self.container.id,
-                list(argv),
+                list(argv) if pty is None else [*_sized(pty), *argv],
                 stdin=True,
                 tty=pty is not None,
                 environment=dict(env or {}),
@@ -80,8 +86,6 @@ class DockerBackend:
                 user=user or "",
             )
             wrapped = api.exec_start(made["Id"], socket=True, tty=pty is not None)
-            if pty is not None:
-                api.exec_resize(made["Id"], height=pty.rows, width=pty.columns)
         return DockerChannel(wrapped, api, made["Id"], tty=pty is not None)
 
     def explain_loss(self) -> str:
@@ -182,6 +186,9 @@ class DockerBackend:
         )
 
 
+def _sized(size: PtySize) -> list[str]:
+    """What gives a new terminal its size before the command runs: the engine could be asked only after its start."""
+    return ["sh", "-c", f'stty rows {size.rows} cols {size.columns} 2>/dev/null; exec "$@"', "shellward"]
 def create(config: Mapping[str, object], progress: OnStep | None = None) -> DockerBackend:
     """See BackendFactory."""
     sdk()

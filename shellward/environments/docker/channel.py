@@ -138,7 +138,11 @@ class DockerChannel:
         """See Channel."""
         if not self._tty:
             raise Unsupported("resize a process without a terminal", "docker")
-        self._api.exec_resize(self._exec_id, height=size.rows, width=size.columns)
+        from docker.errors import APIError
+
+        # The engine refuses when the process has ended meanwhile, which the end of the stream tells.
+        with contextlib.suppress(APIError):
+            self._api.exec_resize(self._exec_id, height=size.rows, width=size.columns)
 
     def wait(self, timeout: float | None = None) -> int | None:
         """See Channel. The engine tells the status; the end of the stream says when to ask."""

@@ -1,0 +1,180 @@
+"""A process of this machine at a terminal. How it is opened, and its channel; what runs there is said elsewhere.
+
+Not by forkpty: a fork of a program with threads runs Python, and whatever a collector finalises, in a copy of it
+(docs/decisions/2026-11-21-local-terminals.md). The process is started as any other, and its own first step, in sh,
+is to open the terminal: it leads a session, so that terminal becomes its controlling one (POSIX.1-2017, 11.1.3).
+"""
+
+import errno
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.types import StreamName
+from shellward.environments.base import Piece, PtySize
+
+_READ: Final = 1 << 16
+_MOST: Final = 1 << 16
+"""Bytes for one piece: the kernel gives a terminal's output in parts of 4 KiB at the most, and each piece costs."""
+_TAKE: Final = 'exec <>"$0" >&0 2>&0; exec "$@"'
+_START_LIMIT: Final = 10.0
+_END_OF_INPUT: Final = b"\x04"
+
+
+def open_local_pty(
+    argv: Sequence[str], size: PtySize, *, env: Mapping[str, str], cwd: str, identity: Mapping[str, Any]
+) -> "LocalPtyChannel":
+    """Start a process at a new terminal, of which it is the session leader.
+
+    Args:
+        argv: program and arguments.
+        size: of the terminal.
+        env: all its variables.
+        cwd: its working directory.
+        identity: ``user``, ``group`` and ``extra_groups`` of subprocess.Popen, or nothing.
+
+    Raises:
+        EnvironmentUnavailable: it cannot be started.
+    """
+    try:
+        master, slave = os.openpty()
+    except OSError as error:
+        raise EnvironmentUnavailable(f"no terminal can be had: {error}") from error
+    told, tells = os.pipe()  # the process's standard input, until it has taken its terminal: then this closes
+    try:
+        _set_size(master, size)
+        if "user" in identity:
+            os.fchown(slave, identity["user"], -1)
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _TAKE, os.ttyname(slave), *argv],
+            stdin=tells,
+            stdout=slave,
+            stderr=slave,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            **identity,
+        )
+    except BaseException as error:
+        os.close(master)
+        os.close(told)
+        if isinstance(error, OSError):
+            raise EnvironmentUnavailable(f"cannot start {argv[0]!r} at a terminal: {error}") from error
+        raise
+    finally:
+        os.close(slave)
+        os.close(tells)
+    # A key that is pressed before would be nobody's: Ctrl-C signals those whose controlling terminal this is.
+    select.select([told], [], [], _START_LIMIT)
+    os.close(told)
+    return LocalPtyChannel(process, master)
+
+
+class LocalPtyChannel:
+    """See Channel. The process and the master side of its terminal."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", master: int) -> None:
+        self._process = process
+        self._master = master
+        os.set_blocking(master, False)
+        self._pidfd = os.pidfd_open(process.pid)
+        self._epoll = select.epoll()
+        self._epoll.register(master, select.EPOLLIN)
+        self._epoll.register(self._pidfd, select.EPOLLIN)
+        self._dead = self._ended = False
+        self._open = True
+
+    def fileno(self) -> int:
+        """See Channel."""
+        return self._epoll.fileno()
+
+    def read(self, timeout: float | None = None) -> Sequence[Piece] | None:
+        """See Channel. With its session leader a terminal ends, whoever still holds it (credentials(7))."""
+        if self._ended:
+            return None
+        ready = {descriptor for descriptor, _ in self._epoll.poll(0 if self._dead else timeout)}
+        if self._pidfd in ready:
+            self._epoll.unregister(self._pidfd)
+            self._dead = True
+        data = self._take() if ready or self._dead else b""
+        if data:
+            return [Piece(StreamName.STDOUT, data)]
+        if self._dead:
+            self._ended = True
+        return None if self._ended else []
+
+    def _take(self) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while size < _MOST:
+            try:
+                part = os.read(self._master, _READ)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                part = b""
+            if not part:  # nobody has it open; the process may live on, and its end is what counts
+                if self._open:
+                    self._open = False
+                    self._epoll.unregister(self._master)
+                break
+            parts.append(part)
+            size += len(part)
+        return b"".join(parts)
+
+    def write(self, data: bytes, timeout: float | None = None) -> None:
+        """See Channel."""
+        view = memoryview(data)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        poller = select.poll()
+        poller.register(self._master, select.POLLOUT)
+        while view:
+            try:
+                view = view[os.write(self._master, view) :]
+            except BlockingIOError:
+                left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+                if not poller.poll(left):
+                    raise ConnectionLost(f"the terminal took no input for {timeout} s") from None
+            except OSError as error:
+                raise ConnectionLost("the terminal is closed") from error
+
+    def close_stdin(self) -> None:
+        """See Channel. At a terminal that is Ctrl-D, and it is for the program to heed it."""
+        self.write(_END_OF_INPUT, 1.0)
+
+    def resize(self, size: PtySize) -> None:
+        """See Channel."""
+        _set_size(self._master, size)
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """See Channel."""
+        try:
+            status = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        return status if status >= 0 else 128 - status
+
+    def close(self) -> None:
+        """See Channel. The session gets SIGHUP, and a second to end by itself."""
+        if self._epoll.closed:
+            return
+        self._ended = True
+        self._epoll.close()
+        os.close(self._pidfd)
+        os.close(self._master)
+        if self.wait(1.0) is None:
+            self._process.kill()
+            self._process.wait()
+
+
+def _set_size(master: int, size: PtySize) -> None:
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
