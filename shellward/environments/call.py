@@ -31,6 +31,8 @@ class Call:
         words: the command, when it was given as a list.
         screen: is given input that comes bit by bit, and b"" at its end; returns what may be sent. If it raises,
             the command is ended.
+        at_terminal: it will have a terminal, and its input is typed.
+        by_person: a person types it, at his own terminal.
         launch: it is to be a background process, as this says.
     """
 
@@ -45,6 +47,8 @@ class Call:
     full_output: bool | str | Path | None = None
     screen: Callable[[bytes], bytes] | None = None
     words: tuple[str, ...] | None = None
+    at_terminal: bool = False
+    by_person: bool = False
     launch: "Launch | None" = None
 
 

@@ -54,7 +54,7 @@ class Target:
     skip: str
 
 
-def kill_plan(execution: Execution, first: str) -> Plan:
+def kill_plan(execution: "Execution | _NoShell", first: str) -> Plan:
     """Say step by step how a command is ended; the answer to a ``Round`` is (processes, shells) found alive.
 
     First ask (``first``, TERM or INT), wait a little, then KILL until nothing is left, and last the shell itself
@@ -236,6 +236,21 @@ def carry_out(plan: Plan, control: Control, target: Target, pause: Callable[[flo
             step = plan.send(answer)
         except StopIteration:
             return
+
+
+class _NoShell:
+    """Stands for an execution that no warm shell has to survive."""
+
+    died = True
+
+
+def kill_tree(control: Control, target: Target, first: str) -> None:
+    """End everything that belongs to ``target``, which no warm shell runs: a terminal's, or a process's.
+
+    Raises:
+        EnvironmentUnavailable: the sandbox is gone.
+    """
+    carry_out(kill_plan(_NoShell(), first), control, target, time.sleep)
 
 
 def end_execution(

@@ -16,13 +16,15 @@ from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupport
 from shellward.core.limits import MAX_OUTPUT
 from shellward.core.types import Result, Stats
 from shellward.environments import lease
-from shellward.environments.base import Backend, Capabilities
+from shellward.environments.base import Backend, Capabilities, PtySize
 from shellward.environments.call import Call, Command, Directory, OnOutput, Stdin, make_call
 from shellward.environments.control import Control, end_execution
 from shellward.environments.encoding import quote
 from shellward.environments.file_calls import FileCalls
 from shellward.environments.pool import CLOSE_PATIENCE, Pool, Start
 from shellward.environments.process_calls import ProcessCalls
+from shellward.environments.pty import PtySession
+from shellward.environments.pty_calls import PtyCalls
 from shellward.environments.running import Run, drive
 from shellward.environments.session import Session
 from shellward.environments.shell import Shell
@@ -31,7 +33,7 @@ from shellward.environments.stream import Stream
 _PORTS = 1 << 16
 
 
-class Environment(FileCalls, ProcessCalls):
+class Environment(FileCalls, ProcessCalls, PtyCalls):
     """A place to run commands in, made by ``environments.create`` or ``attach``.
 
     A context manager; ``close`` ends it and everything in it. Thread-safe: commands that overlap run in separate
@@ -54,6 +56,7 @@ class Environment(FileCalls, ProcessCalls):
         self._numbers = itertools.count(1)
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
+        self._terminals: set[PtySession] = set()
         self._outputs: tempfile.TemporaryDirectory[str] | None = None
         _open_environments.add(self)
 
@@ -133,6 +136,7 @@ class Environment(FileCalls, ProcessCalls):
         on_output: OnOutput | None = None,
         max_output: int | None = MAX_OUTPUT,
         full_output: "bool | str | Path | None" = None,
+        pty: bool | PtySize = False,
     ) -> Result:
         """Run a command and wait for its end, not for that of what it left in the background.
 
@@ -149,6 +153,9 @@ class Environment(FileCalls, ProcessCalls):
             full_output: what of a longer output is kept in ``Result.full_output``. None: up to 16 MiB, in a
                 file that lives as long as this environment; True: all of it; a path: all of it, there; False:
                 nothing.
+            pty: run it at a terminal (of this size; True: 24 lines of 80 characters), so that ``isatty`` is true.
+                Its output is then the raw stream of the terminal, all of it stdout; ``stdin`` is typed, and Ctrl-D
+                after it; what it changes of the session's state is its own. See ``pty()`` for a dialogue.
 
         Returns:
             The result, whatever the exit status.
@@ -158,7 +165,7 @@ class Environment(FileCalls, ProcessCalls):
             EnvironmentUnavailable: the sandbox was gone before; nothing has run.
             FileNotFoundError: ``cwd`` is not a directory there.
             ConfigError: an argument is unusable.
-            Unsupported: ``user`` where there can be no other.
+            Unsupported: ``user`` where there can be no other; ``pty``, see ``capabilities.pty``.
         """
         call = make_call(
             command,
@@ -170,6 +177,8 @@ class Environment(FileCalls, ProcessCalls):
             max_output=max_output,
             full_output=full_output,
         )
+        if pty is not False:
+            return self._run_pty(call, pty, user, on_output)
         self.check_user(user)
         with self.borrowed(user) as shell:
             return self.run_on(shell, call, on_output)
@@ -230,7 +239,8 @@ class Environment(FileCalls, ProcessCalls):
         Returns:
             How many commands that were.
         """
-        return sum(self.end_from_outside(shell, "interrupt", "INT") for shell in self._pool.shells())
+        terminals = sum(terminal.end("interrupt") for terminal in list(self._terminals))
+        return terminals + sum(self.end_from_outside(shell, "interrupt", "INT") for shell in self._pool.shells())
 
     # -- the sandbox ---------------------------------------------------------------------------------------
 
@@ -284,6 +294,7 @@ class Environment(FileCalls, ProcessCalls):
                 return
             self._closed = True
         _open_environments.discard(self)
+        self._close_terminals()
         self._pool.end()
         if self._exits is not None:
             self._exits.close()
@@ -311,6 +322,7 @@ class Environment(FileCalls, ProcessCalls):
                 return
             self._closed = True
         _open_environments.discard(self)
+        self._close_terminals()
         self._pool.end()
         if self._exits is not None:
             self._exits.close()
@@ -441,10 +453,16 @@ class Environment(FileCalls, ProcessCalls):
             self.control(None).call(f"rm -f {quote(state.encode()).decode()}.*")
 
     @contextmanager
-    def borrowed(self, user: str | None, purpose: str = "") -> Iterator[Shell]:
-        """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
+    def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
+        """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait.
+
+        Args:
+            user: who it runs as; None: the backend's default.
+            purpose: of the room's own work.
+            beside: one of the pool, though the default session's be free.
+        """
         self.alive()
-        with self._pool.borrowed(user, purpose) as shell:
+        with self._pool.borrowed(user, purpose, beside=beside) as shell:
             yield shell
 
     def check_user(self, user: str | None) -> None:
@@ -456,6 +474,11 @@ class Environment(FileCalls, ProcessCalls):
         """Raise EnvironmentUnavailable when this environment is closed."""
         if self._closed:
             raise EnvironmentUnavailable(f"{self.handle} was closed; create a new environment")
+
+    def _close_terminals(self) -> None:
+        for terminal in list(self._terminals):
+            with suppress(EnvironmentUnavailable):  # gone already, and what runs at it too
+                terminal.close()
 
     def _output_file(self) -> Path:
         with self.lock:

@@ -1,4 +1,7 @@
-"""The user's own machine: processes with pipes, or at a terminal (see local_pty). Nothing is isolated here; variables are scrubbed by allow-list."""
+"""The user's own machine: processes with pipes, or at a terminal (local_pty).
+
+Nothing is isolated here; variables are scrubbed by allow-list.
+"""
 
 import os
 import shutil

@@ -103,9 +103,9 @@ class Pool:
         return Start(default, default.cwd, default.state_path, number)
 
     @contextmanager
-    def borrowed(self, user: str | None, purpose: str = "") -> Iterator[Shell]:
+    def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
-        if user is None and not purpose and self.default.lock.acquire(blocking=False):
+        if user is None and not purpose and not beside and self.default.lock.acquire(blocking=False):
             default = self.default
             try:
                 yield default

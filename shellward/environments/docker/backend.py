@@ -189,6 +189,8 @@ class DockerBackend:
 def _sized(size: PtySize) -> list[str]:
     """What gives a new terminal its size before the command runs: the engine could be asked only after its start."""
     return ["sh", "-c", f'stty rows {size.rows} cols {size.columns} 2>/dev/null; exec "$@"', "shellward"]
+
+
 def create(config: Mapping[str, object], progress: OnStep | None = None) -> DockerBackend:
     """See BackendFactory."""
     sdk()

@@ -1,0 +1,364 @@
+"""A program at a terminal, as one holds it: keys in, raw stream and screen out. Made by ``Environment.pty``.
+
+Nothing reads behind the caller's back: each call takes what has come meanwhile, and answers what the program asked
+of its terminal. What nobody has read stays in the kernel, and the program waits, as it would for a slow terminal.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Self
+
+from shellward.core.errors import ConnectionLost
+from shellward.environments.base import Channel, PtySize
+from shellward.terminal.keys import END_OF_INPUT, INTERRUPT, encode_key, encode_paste
+from shellward.terminal.screen import SCROLLBACK, Screen, Snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shellward.terminal.asciicast import Recording
+
+_KEPT: Final = 1 << 20
+"""Bytes of the raw stream that are kept for ``read`` while only the screen is looked at."""
+_WRITE_LIMIT: Final = 30.0
+_SMALL: Final = 1024
+"""Bytes that a terminal's input takes at once; for more, its output may have to be read meanwhile."""
+_SLICE: Final = 0.05
+
+
+class PtySession:
+    """See the module. One thread at a time, but for ``kill``, ``signal`` and ``close``, which any may call.
+
+    A context manager: leaving it closes it.
+
+    Args:
+        channel: of the process, with a terminal.
+        command: as people read it.
+        size: of the terminal.
+        kill: ends all its processes in the sandbox.
+        gate: is given what is to be typed, and returns what may be sent; it raises for what may not.
+        emulate: keep a screen and answer the program's questions; False where another terminal does.
+        scrollback: lines kept after they scrolled off.
+
+    Attributes:
+        command: as people read it.
+        size: of the terminal now.
+        interrupted: it was ended by ``Environment.interrupt``.
+        dropped: bytes of the raw stream that were dropped, since nobody called ``read`` for them.
+        on_end: is called once, with the exit status (None: unknown), when it is over or closed.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        command: str,
+        size: PtySize,
+        kill: Callable[[str], None],
+        gate: Callable[[bytes], bytes] | None = None,
+        emulate: bool = True,
+        scrollback: int = SCROLLBACK,
+    ) -> None:
+        self.command = command
+        self.size = size
+        self.dropped = 0
+        self.interrupted = False
+        self.on_end: Callable[[int | None], None] | None = None
+        self.on_close: Callable[[], None] | None = None
+        self._channel = channel
+        self._kill = kill
+        self._gate = gate
+        self._screen = Screen(size.rows, size.columns, scrollback=scrollback) if emulate else None
+        self._raw: list[bytes] = []
+        self._kept = 0
+        self._ended = self._closed = False
+        self._told = False
+        self._status: int | None = None
+        self._recording: Recording | None = None
+        self._reading = threading.RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<PtySession {self.command!r}{' ended' if self._ended else ''}>"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream has ended, as far as it was read."""
+        return self._ended
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when there is something to read."""
+        return self._channel.fileno()
+
+    # -- input ---------------------------------------------------------------------------------------------
+
+    def write(self, data: bytes | str) -> None:
+        """Type: send bytes as they are (text as UTF-8). Enter is a carriage return.
+
+        Raises:
+            ConnectionLost: the program has ended, the sandbox is gone, or it takes no input.
+            ApprovalDenied: what is typed may not run; nothing of it was sent.
+        """
+        data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
+        if self._gate is not None:
+            data = self._gate(data)
+        if self._recording is not None:
+            self._recording.input(data)
+        self._send(data)
+
+    def send_keys(self, *keys: str) -> None:
+        """Press keys, by the names that tmux has: ``Enter``, ``Up``, ``C-c``, ``M-x``, ``F1``, or a character.
+
+        Arrow keys are sent in the form that the program has asked for.
+
+        Raises:
+            ConfigError: there is no such key; none was sent.
+            ConnectionLost, ApprovalDenied: see ``write``.
+        """
+        application = False
+        if self._screen is not None:
+            self._take(0)
+            application = self._screen.application_cursor
+        self.write(b"".join(encode_key(key, application_cursor=application) for key in keys))
+
+    def paste(self, text: str) -> None:
+        """Paste: as a bracketed paste where the program has asked for that, else as if it were typed.
+
+        Raises:
+            ConnectionLost, ApprovalDenied: see ``write``.
+        """
+        bracketed = False
+        if self._screen is not None:
+            self._take(0)
+            bracketed = self._screen.bracketed_paste
+        self.write(encode_paste(text.encode("utf-8", "surrogateescape"), bracketed=bracketed))
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C; what it does is up to the program. It needs no approval."""
+        self._send(INTERRUPT)
+
+    def end_input(self) -> None:
+        """Press Ctrl-D: at the beginning of a line, the end of the input."""
+        self.write(END_OF_INPUT)
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Change the size; the program gets SIGWINCH.
+
+        Raises:
+            ConnectionLost: the sandbox is gone.
+        """
+        self._take(0)
+        self.size = PtySize(rows=rows, columns=columns)
+        if not self._ended:
+            self._channel.resize(self.size)
+        if self._screen is not None:
+            self._screen.resize(rows, columns)
+        if self._recording is not None:
+            self._recording.resize(rows, columns)
+
+    # -- output --------------------------------------------------------------------------------------------
+
+    def read(self, timeout: float | None = None) -> bytes:
+        """Return the raw stream since the last ``read``: waits for something to come, if there is nothing.
+
+        Args:
+            timeout: seconds to wait at the most; None: for ever; 0: do not wait.
+
+        Returns:
+            Bytes; none when the time is up, or at the end (see ``ended``).
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._raw and not self._ended:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                self._take(0)
+                break
+            self._take(left)
+        raw, self._raw, self._kept = b"".join(self._raw), [], 0
+        return raw
+
+    def screen(self, *, quiet: float = 0.05, timeout: float = 2.0) -> Snapshot:
+        """Return the screen as text, once the program has stopped printing.
+
+        Args:
+            quiet: seconds without output after which it counts as that; 0: what is there now.
+            timeout: seconds after which it is taken as it is.
+        """
+        until = time.monotonic() + timeout
+        while quiet and not self._ended and (left := until - time.monotonic()) > 0:
+            if not self._take(min(quiet, left)):
+                break
+        self._take(0)
+        return self._snapshot()
+
+    def wait_for(self, what: "str | re.Pattern[str]", timeout: float = 10.0) -> Snapshot | None:
+        """Wait until something stands on the screen.
+
+        Args:
+            what: text, or an expression that is searched for in the screen's text.
+            timeout: seconds.
+
+        Returns:
+            The screen on which it stands; None when it did not appear in time, or before the end.
+        """
+        found = re.compile(re.escape(what)) if isinstance(what, str) else what
+        until = time.monotonic() + timeout
+        while True:
+            more = self._take(0)
+            shown = self._snapshot()
+            if found.search(shown.text):
+                return shown
+            left = until - time.monotonic()
+            if self._ended or left <= 0:
+                return None
+            if not more:
+                self._take(left)
+
+    def record(self, path: "str | Path", *, keep_input: bool = False) -> None:
+        """Record from here on, as asciicast v2 (see ``shellward replay``).
+
+        Args:
+            path: file to write.
+            keep_input: record what is typed, too: passwords as well.
+
+        Raises:
+            OSError: as of open(2).
+        """
+        from shellward.terminal.asciicast import Recording
+
+        made = Recording(
+            path, rows=self.size.rows, columns=self.size.columns, title=self.command, keep_input=keep_input
+        )
+        before, self._recording = self._recording, made
+        if before is not None:
+            before.close()
+
+    # -- its end -------------------------------------------------------------------------------------------
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Wait for the program to end, and keep what it prints meanwhile.
+
+        Args:
+            timeout: seconds; None: for ever.
+
+        Returns:
+            Its exit status (128 + n for signal n); None when the time is up.
+
+        Raises:
+            ConnectionLost: the sandbox went away.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._ended:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return None
+            self._take(left)
+        if self._status is None and not self._closed:
+            left = None if deadline is None else max(0.1, deadline - time.monotonic())
+            self._status = self._channel.wait(left)
+            self._tell()
+        return self._status
+
+    def kill(self, first: str = "TERM") -> None:
+        """End the program with everything it started: first a signal, then KILL for what is still there.
+
+        Args:
+            first: name of the signal to begin with.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        self._kill(first)
+
+    def end(self, reason: str) -> bool:
+        """End it for a reason, as ``Environment.interrupt`` does; False when it was over."""
+        if self._closed or self._told:
+            return False
+        self.interrupted = reason == "interrupt"
+        self._kill("INT")
+        return True
+
+    def close(self) -> None:
+        """End it with everything it started, and let go of it. Idempotent."""
+        if self._closed:
+            return
+        try:
+            if not self._told:
+                self._kill("HUP")
+        finally:
+            self._closed = True
+            self._ended = True
+            self._channel.close()
+            if self._recording is not None:
+                self._recording.close()
+            self._tell()
+            if self.on_close is not None:
+                self.on_close()
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _take(self, timeout: float | None) -> bool:
+        """Wait for output, and hand it to all who want it; False when none came."""
+        with self._reading:
+            if self._ended:
+                return False
+            pieces = self._channel.read(timeout)
+            if pieces is None:
+                self._ended = True
+                return False
+            for _, data in pieces:
+                self._raw.append(data)
+                self._kept += len(data)
+                if self._recording is not None:
+                    self._recording.output(data)
+                if self._screen is not None and (answer := self._screen.feed(data)):
+                    self._answer(answer)
+            while self._kept - (len(self._raw[0]) if self._raw else 0) > _KEPT:
+                lost = len(self._raw.pop(0))
+                self._kept -= lost
+                self.dropped += lost
+            return bool(pieces)
+
+    def _answer(self, answer: bytes) -> None:
+        try:
+            self._channel.write(answer, 1.0)
+        except ConnectionLost:
+            return  # whoever asked has ended, or does not read
+
+    def _send(self, data: bytes) -> None:
+        if len(data) <= _SMALL:
+            self._channel.write(data, _WRITE_LIMIT)
+            return
+        failed: list[ConnectionLost] = []
+
+        def send() -> None:
+            try:
+                self._channel.write(data, _WRITE_LIMIT)
+            except ConnectionLost as error:
+                failed.append(error)
+
+        # A program that prints while it reads, as most do, would wait for us, and we for it.
+        writer = threading.Thread(target=send, name="shellward-typing", daemon=True)
+        writer.start()
+        while writer.is_alive():
+            if not self._take(_SLICE):
+                writer.join(_SLICE)
+        if failed:
+            raise failed[0]
+
+    def _snapshot(self) -> Snapshot:
+        if self._screen is None:
+            raise ValueError("this session keeps no screen: another terminal shows it")
+        return self._screen.snapshot()
+
+    def _tell(self) -> None:
+        told, self._told = self._told, True
+        if not told and self.on_end is not None:
+            self.on_end(self._status)
