@@ -141,8 +141,8 @@ class PtySession:
         self.write(encode_paste(text.encode("utf-8", "surrogateescape"), bracketed=bracketed))
 
     def interrupt(self) -> None:
-        """Press Ctrl-C; what it does is up to the program. It needs no approval."""
-        self._send(INTERRUPT)
+        """Press Ctrl-C; what it does is up to the program."""
+        self.write(INTERRUPT)
 
     def end_input(self) -> None:
         """Press Ctrl-D: at the beginning of a line, the end of the input."""

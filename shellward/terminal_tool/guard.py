@@ -1,9 +1,11 @@
 """The door: environments in which every command passes the gate before it runs. Nobody above has others.
 
-``environments`` offers one place that every command of a user passes, ``Environment.make_run``; the door is there.
+``environments`` offers one place that every command of a user passes, ``Environment.make_run``, and one that every
+program at a terminal does, ``Environment.open_pty``; the door is there.
 What the gate asks about a command is in ``judge``.
 """
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -16,11 +18,12 @@ from shellward.terminal_tool.judge import Judge, reach_of_environment
 if TYPE_CHECKING:
     from os import PathLike
 
-    from shellward.environments.base import Backend, OnStep
+    from shellward.environments.base import Backend, OnStep, PtySize
     from shellward.environments.call import Call, Directory, OnOutput
     from shellward.environments.files import Progress
     from shellward.environments.pool import Start
     from shellward.environments.process import Process
+    from shellward.environments.pty import PtySession
     from shellward.environments.running import Run
     from shellward.environments.shell import Shell
 
@@ -138,6 +141,30 @@ class Terminal(Environment):
         """
         self._judge.typed(process, data)
         return super().type_into(process, data, timeout)
+
+    def open_pty(
+        self,
+        shell: "Shell",
+        call: "Call",
+        size: "PtySize",
+        start: "Start | None" = None,
+        *,
+        emulate: bool = True,
+    ) -> "PtySession":
+        """Open a terminal for a program that the gate lets pass; see ``Environment``.
+
+        What is typed at it is judged line by line where a shell or an interpreter reads it, unless a person types.
+
+        Raises:
+            ApprovalDenied: it may not run; nothing has run.
+            EnvironmentUnavailable: the sandbox is gone, or the environment was closed meanwhile.
+        """
+        del start  # the gate says with which state it was judged
+        passed = self._judge.check(shell, call)
+        began = time.monotonic()
+        session = super().open_pty(shell, passed.call, size, passed.start, emulate=emulate)
+        session.on_end = lambda status: self._judge.record_end(passed, status, time.monotonic() - began)
+        return session
 
     def interrupt(self) -> int:
         """End every command that runs now, and take back every question; see ``Environment.interrupt``.

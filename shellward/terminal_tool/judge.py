@@ -28,6 +28,7 @@ from shellward.environments.encoding import encode_text, quote
 from shellward.terminal_tool.memory import Memory, only_runs
 from shellward.terminal_tool.places import Places
 from shellward.terminal_tool.typed import TypedInput
+from shellward.terminal_tool.typed_keys import TypedKeys
 
 if TYPE_CHECKING:
     from shellward.approval.detect import Detection
@@ -195,6 +196,10 @@ class Judge:
             self._memory.ended(start.shell, start.number, changes=passed.changes_state, must_save=passed.must_save)
         self.gate.record(passed.decision, result.exit_code, result.duration)
 
+    def record_end(self, passed: Passed, status: int | None, duration: float) -> None:
+        """Record how a program ended that has left no trace in its session."""
+        self.gate.record(passed.decision, -1 if status is None else status, duration)
+
     # -- the parts of a check ------------------------------------------------------------------------------
 
     def _look(self, shell: "Shell", call: "Call", start: "Start") -> "_Sight":
@@ -234,7 +239,7 @@ class Judge:
         if _comes_later(call) and seen.takes_orders:
             # What the input says is judged as it comes; the command itself, as if there were none.
             seen = self._seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
-            if call.launch is None:  # else it is typed into the process, see ``typed``
+            if call.launch is None and not call.by_person:  # what a process gets is typed into it, see ``typed``
                 call = self._screened(call, context, known, seen)
         return _Sight(seen, known, context, call, start, nearby)
 
@@ -258,9 +263,11 @@ class Judge:
         def seen(text: str) -> Look:
             return self._seen(call, context, Brought(known=known, env=call.env or {}, stdin=text))
 
-        findings = before.detection.findings
-        typed = TypedInput(seen, lambda detection: self._decide(detection, context, end=_TYPED), findings)
-        return replace(call, screen=typed)
+        def decide(detection: "Detection") -> Decision:
+            return self._decide(detection, context, end=_TYPED)
+
+        typed = TypedInput(seen, decide, before.detection.findings)
+        return replace(call, screen=TypedKeys(typed, decide) if call.at_terminal else typed)
 
     def _decide(self, detection: "Detection", context: Context, *, end: str = "Nothing was run.") -> Decision:
         if self._closed:

@@ -18,6 +18,7 @@ OPENERS = {"create", "attach", "attach_backend", "of", "Environment", "Session",
 """What makes, or is, an environment without a gate."""
 ENGINE = {
     "make_run",
+    "open_pty",
     "run_on",
     "stream_on",
     "borrowed",
@@ -106,6 +107,7 @@ def test_no_way_past_the_door(name: str, tree: ast.Module) -> None:
         "from shellward.environments.running import drive\n",
         "def f(terminal, process):\n    terminal.type_into(process, b'x', 1)",
         "from shellward.environments import process_io\n",
+        "def f(terminal, shell, call, size):\n    terminal.open_pty(shell, call, size)",
     ],
 )
 def test_a_planted_way_past_is_found(planted: str) -> None:
@@ -127,6 +129,16 @@ def test_what_is_typed_passes_one_place() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("process_io.write")
     }
     assert writes == {"environments/process_calls.py"}
+
+
+def test_every_terminal_of_the_engine_is_opened_where_the_door_is() -> None:
+    opens = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "PtySession"
+    }
+    assert opens == {"environments/pty_calls.py"}
 
 
 def test_the_door_is_where_every_command_of_the_engine_passes() -> None:
