@@ -21,6 +21,8 @@ COMMANDS: Final = {
     "kill": Entry("shellward.cli.process.kill", "End a background process with its tree."),
     "rm": Entry("shellward.cli.process.rm", "Remove background processes with their output."),
     "top": Entry("shellward.cli.process.top", "Show what runs in the background."),
+    "shell": Entry("shellward.cli.shell", "Open an interactive shell in an environment."),
+    "replay": Entry("shellward.cli.replay", "Play a recording of a terminal."),
     "env": Entry("shellward.cli.env", "List and remove environments."),
     "check": Entry("shellward.cli.check", "Explain what the gate says of a command."),
     "approvals": Entry("shellward.cli.approvals", "Answer questions of running programs."),
