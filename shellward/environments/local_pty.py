@@ -99,10 +99,8 @@ class LocalPtyChannel:
         """See Channel. With its session leader a terminal ends, whoever still holds it (credentials(7))."""
         if self._ended:
             return None
-        ready = {descriptor for descriptor, _ in self._epoll.poll(0 if self._dead else timeout)}
-        if self._pidfd in ready:
-            self._epoll.unregister(self._pidfd)
-            self._dead = True
+        ready = {descriptor for descriptor, _ in self._epoll.poll(timeout)}
+        self._dead = self._dead or self._pidfd in ready  # it stays registered, and so readable until the end is told
         data = self._take() if ready or self._dead else b""
         if data:
             return [Piece(StreamName.STDOUT, data)]

@@ -55,6 +55,7 @@ def test_a_shell_for_a_person(person: PtySession, where: tuple[str, ...]) -> Non
     person.write("echo $HELLO $PWD $(stty size)\r")
     assert person.wait_for("there /tmp 30 100"), person.screen()
     person.resize(20, 90)
+    time.sleep(0.5)
     person.write("echo now $(stty size)\r")
     assert person.wait_for("now 20 90"), person.screen()
     person.write("sleep 300\r")
