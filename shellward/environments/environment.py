@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
 from shellward.core.limits import MAX_OUTPUT
@@ -23,12 +23,14 @@ from shellward.environments.encoding import quote
 from shellward.environments.file_calls import FileCalls
 from shellward.environments.pool import CLOSE_PATIENCE, Pool, Start
 from shellward.environments.process_calls import ProcessCalls
-from shellward.environments.pty import PtySession
 from shellward.environments.pty_calls import PtyCalls
 from shellward.environments.running import Run, drive
 from shellward.environments.session import Session
 from shellward.environments.shell import Shell
 from shellward.environments.stream import Stream
+
+if TYPE_CHECKING:
+    from shellward.environments.pty import PtySession
 
 _PORTS = 1 << 16
 

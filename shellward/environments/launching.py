@@ -7,6 +7,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from shellward.environments.encoding import encode_text, printf_escape, quote, script
@@ -27,7 +28,7 @@ class Launch:
         program: the session's shell, when it is not bash.
         stdin: what standard input holds; None: it stays open, to be written to.
         ttl: seconds for which it keeps its sandbox alive.
-        holder: the terminal holder's program with its arguments; empty: no terminal.
+        size: rows and columns of its terminal; None: it has none.
     """
 
     root: str
@@ -37,7 +38,7 @@ class Launch:
     program: str = "sh"
     stdin: bytes | None = None
     ttl: float = 0.0
-    holder: str = ""
+    size: tuple[int, int] | None = None
 
     @property
     def directory(self) -> str:
@@ -55,15 +56,18 @@ class Launch:
         run = _word(encode_text(self._run(command, words=words, bash=bash)))
         place = _word(encode_text(self.directory))
         supervisor = f"{self.root}/.supervise-{_version()}"
+        holder = f"{self.root}/.terminal-{_holder_version()}.sh"
         kind = "open" if self.stdin is None else "file" if self.stdin else "none"
         shell = "" if words else '"$BASH"' if bash else _word(encode_text(self.program))
         lines = [
             "__sw_S=$SHELLOPTS __sw_B=$BASHOPTS;builtin set +euxvfCk" if bash else "__sw_S=$-;set +euxvfC",
             f"__sw_d={place} __sw_k={'' if words else 1}",
             _install(self.root, supervisor, shared=self.shared),
+            _install_holder(holder) if self.size else "",
             script("launch.bash.sh" if bash else "launch.posix.sh"),
             f"__sw_a={_word(encode_text(supervisor))} __sw_n={kind} __sw_p={shell}",
-            f"__sw_t={_word(self.holder.encode())}",
+            f"__sw_t={_word(encode_text(holder)) if self.size else ''}",
+            "command printf '%s\\n' '{} {}' >\"$__sw_d/size\" || exit".format(*self.size) if self.size else "",
             f"__sw_e={int(self.ttl)}",
             f"__sw_i={_word(printf_escape(self.stdin or b''))}",
             f"__sw_u={_word(json.dumps(self.record).encode())}",
@@ -89,6 +93,27 @@ def _word(data: bytes) -> str:
 @cache
 def _version() -> str:
     return hashlib.sha256(script("supervise.sh").encode()).hexdigest()[:8]
+
+
+@cache
+def _holder() -> tuple[str, str]:
+    return script("terminal.sh"), (files(__package__) / "scripts" / "terminal.py").read_text(encoding="ascii")
+
+
+@cache
+def _holder_version() -> str:
+    return hashlib.sha256("".join(_holder()).encode()).hexdigest()[:8]
+
+
+def _install_holder(path: str) -> str:
+    """Return the text that puts the terminal holder into the root, where it is not there yet; the script comes last."""
+    shell, python = (_word(text.encode()) for text in _holder())
+    script_path, python_path = (_word(encode_text(place)) for place in (path, f"{path.removesuffix('.sh')}.py"))
+    return (
+        f"if [ ! -e {script_path} ];then command printf %s {python} >{python_path}.$$"
+        f" && command -p mv -f {python_path}.$$ {python_path} && command printf %s {shell} >{script_path}.$$"
+        f" && command -p mv -f {script_path}.$$ {script_path};fi || exit"
+    )
 
 
 def _install(root: str, supervisor: str, *, shared: bool) -> str:

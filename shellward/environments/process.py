@@ -15,10 +15,13 @@ from shellward.core.limits import KILL_GRACE
 from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName, Usage, signal_name
 from shellward.environments import process_io
 from shellward.environments.encoding import quote
+from shellward.terminal.keys import CURSOR_KEYS, encode_key, encode_paste
+from shellward.terminal.screen import SCROLLBACK, Screen
 
 if TYPE_CHECKING:
     from shellward.environments.base import Channel, PtySize
     from shellward.environments.environment import Environment
+    from shellward.terminal.screen import Snapshot
     from shellward.environments.watching import Exits
 
 LINES: Final = 8
@@ -31,6 +34,8 @@ _LOOK_AGAIN: Final = 5.0
 _ROUNDS: Final = 60
 _BEGINS: Final = 90.0
 """Seconds in which a process that was begun has to have its supervisor; see ``process_calls``."""
+_DRAWN: Final = 1 << 20
+"""Bytes of output that a screen is drawn from."""
 _SIGNALS: Final = frozenset(
     ("HUP", "INT", "QUIT", "TERM", "KILL", "USR1", "USR2", "STOP", "CONT", "TSTP", "WINCH", "ALRM", "PIPE", "ABRT")
 )
@@ -329,9 +334,43 @@ class Process:
 
         Raises:
             Unsupported: it has none.
+            ProcessLookupError: it has ended.
+            EnvironmentUnavailable: the sandbox is gone.
         """
-        del size
-        raise Unsupported("resize a process without a terminal", self._environment.kind)
+        self._needs_terminal("resize")
+        if self._ask("sw_resize", str(size.rows), str(size.columns)).strip() != "ok":
+            raise ProcessLookupError(errno.ESRCH, "it has ended", self.id)
+
+    def screen(self, *, scrollback: int = SCROLLBACK) -> "Snapshot":
+        """Return what is on its terminal's screen, as a person would see it; drawn from the last MiB of its output.
+
+        Args:
+            scrollback: how many lines that scrolled off are kept.
+
+        Raises:
+            Unsupported: it has no terminal.
+            FileNotFoundError: it was removed.
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        return self._drawn(scrollback).snapshot()
+
+    def send_keys(self, *keys: str, timeout: float = 10.0) -> int:
+        """Press keys at its terminal, by the names that tmux has: ``Enter``, ``Up``, ``C-c``, ``F1``, or a character.
+
+        Raises:
+            ConfigError: there is no such key; none was sent.
+            Unsupported: it has no terminal.
+            BlockingIOError, BrokenPipeError, EnvironmentUnavailable: see ``write``.
+        """
+        self._needs_terminal("send keys to")
+        application = any(key.rpartition("-")[2] in CURSOR_KEYS for key in keys) and self._drawn(0).application_cursor
+        return self.write(b"".join(encode_key(key, application_cursor=application) for key in keys), timeout)
+
+    def paste(self, text: str, timeout: float = 10.0) -> int:
+        """Paste at its terminal: as a bracketed paste where the program has asked for that. See ``write``."""
+        self._needs_terminal("paste into")
+        bracketed = self._drawn(0).bracketed_paste
+        return self.write(encode_paste(text.encode("utf-8", "surrogateescape"), bracketed=bracketed), timeout)
 
     def remove(self) -> None:
         """Forget it with all its output; what still runs of it is killed first. Idempotent."""
@@ -352,6 +391,17 @@ class Process:
         return self._environment.follower(self._output(stream), 0, self.user)
 
     # -- for the parts of this room ------------------------------------------------------------------------
+
+    def _needs_terminal(self, what: str) -> None:
+        if not self.pty:
+            raise Unsupported(f"{what} a process without a terminal", self._environment.kind)
+
+    def _drawn(self, scrollback: int) -> "Screen":
+        self._needs_terminal("show the screen of")
+        rows, columns = (int(word) for word in self._ask("sw_size").split())
+        screen = Screen(rows, columns, scrollback=scrollback)
+        screen.skip(self.log(limit=_DRAWN).data)
+        return screen
 
     def _ask(self, function: str, *words: str) -> str:
         place = quote(self.directory.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")

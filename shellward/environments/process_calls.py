@@ -20,6 +20,7 @@ from shellward.environments.files import error_of
 from shellward.environments.launching import Launch
 from shellward.environments.owner import born, owner
 from shellward.environments.process import LINES, Process, Record, read_info
+from shellward.environments.pty_calls import size_of
 from shellward.environments.watching import Exits
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ProcessCalls:
         self,
         command: Command,
         *,
-        pty: PtySize | None = None,
+        pty: bool | PtySize | None = None,
         stdin: bytes | str | None = None,
         cwd: Directory | None = None,
         env: Mapping[str, str] | None = None,
@@ -64,7 +65,7 @@ class ProcessCalls:
 
         Args:
             command: a shell line, or a list of words that is run as it stands.
-            pty: size of the terminal that it gets; None: it has none.
+            pty: size of the terminal that it gets (True: 24 lines of 80 characters); None: it has none.
             stdin: all of its input; None: its input stays open, to be written to.
             cwd: directory, relative to the session's.
             env: further variables.
@@ -95,7 +96,7 @@ class ProcessCalls:
         shell: "Shell",
         command: Command,
         *,
-        pty: PtySize | None,
+        pty: bool | PtySize | None,
         stdin: bytes | str | None,
         cwd: Directory | None,
         env: Mapping[str, str] | None,
@@ -106,8 +107,7 @@ class ProcessCalls:
     ) -> Process:
         """Start a command with the state of a shell whose lock is held; see ``start``."""
         environment = self._all()
-        if pty is not None:
-            raise Unsupported("give a background process a terminal", environment.kind)
+        size = None if pty is None or pty is False else self._can_hold(pty, user)
         if not (isinstance(ttl, int | float) and 0 < ttl < _MOST_TTL):
             raise ConfigError(f"ttl: needs a number of seconds above 0, not {ttl!r}")
         if name is not None and not _ID.match(name):
@@ -123,6 +123,7 @@ class ProcessCalls:
             user=user,
             task=task,
             closed_stdin=stdin is not None,
+            pty=size is not None,
         )
         backend = environment.backend
         launch = Launch(
@@ -133,8 +134,18 @@ class ProcessCalls:
             program=environment.program,
             ttl=ttl,
             stdin=stdin.encode() if isinstance(stdin, str) else stdin,
+            size=size,
         )
         return self._launch(shell, call, launch)
+
+    def _can_hold(self, pty: bool | PtySize, user: str | None) -> tuple[int, int]:
+        """See that a terminal can be held in the sandbox; returns its rows and columns."""
+        size = size_of(pty)
+        environment = self._all()
+        if not environment.control(user).call("command -v python3 || command -v script").strip():
+            advice = "that needs python3, or script of util-linux, in the sandbox"
+            raise Unsupported("give a background process a terminal", environment.kind, advice)
+        return size.rows, size.columns
 
     def _launch(self, shell: "Shell", call: Call, launch: Launch) -> Process:
         from dataclasses import replace
@@ -149,7 +160,7 @@ class ProcessCalls:
             if result.stderr.strip():
                 raise error_of(result, launch.directory)
             raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
-        return Process(environment, launch.directory, pid=int(said[1]), user=shell.user, pty=False)
+        return Process(environment, launch.directory, pid=int(said[1]), user=shell.user, pty=launch.size is not None)
 
     def process(self, name: str) -> Process:
         """Find a process by its id, whoever started it.

@@ -18,6 +18,8 @@ _PLAIN: Final = {
 }
 _CURSOR: Final = {"Up": "A", "Down": "B", "Right": "C", "Left": "D", "Home": "H", "End": "F"}
 """In application mode ESC O and the letter, else ESC [ and the letter."""
+CURSOR_KEYS: Final = frozenset(name.lower() for name in _CURSOR) | frozenset(_CURSOR)
+"""Names of keys whose bytes depend on what the program has asked for."""
 _EDITING: Final = {
     "Insert": 2, "IC": 2, "Delete": 3, "DC": 3, "PageUp": 5, "PPage": 5, "PgUp": 5,
     "PageDown": 6, "NPage": 6, "PgDn": 6,

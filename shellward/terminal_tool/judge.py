@@ -91,7 +91,7 @@ class _Typed:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.screen: TypedInput | None = None
+        self.screen: TypedInput | TypedKeys | None = None
         self.harmless = False
 
 
@@ -337,7 +337,7 @@ class Judge:
         context = replace(self._context, cwd=info.cwd)
         if info.user is not None:
             context = replace(context, target=f"{context.target} as {info.user}".lstrip())
-        if not info.pty and not look(command, cwd=info.cwd, brought=Brought(known=known, more=True)).takes_orders:
+        if not look(command, cwd=info.cwd, brought=Brought(known=known, more=True)).takes_orders:
             kept.harmless = True
             return
 
@@ -346,7 +346,12 @@ class Judge:
 
         allowed = look(command, cwd=info.cwd, brought=Brought(known=known)).detection.findings
         end = "It was not sent."
-        kept.screen = TypedInput(seen, lambda found: self._decide(found, context, end=end), allowed, whole_lines=False)
+
+        def decide(found: "Detection") -> Decision:
+            return self._decide(found, context, end=end)
+
+        typed = TypedInput(seen, decide, allowed, whole_lines=False)
+        kept.screen = TypedKeys(typed, decide) if info.pty else typed
 
     # -- the working directory -----------------------------------------------------------------------------
 

@@ -59,6 +59,19 @@ sw_tree() {
 sw_doom() {
   if [ ! -e "$1/status" ]; then echo "$2" >"$1/killed"; fi
 }
+# The size of its terminal, as "ROWS COLUMNS", and a new one: first where the holder reads it, if it is at its start
+# still. Runs stty; prints "ok" when the process was there.
+sw_size() {
+  IFS= read -r sw_l <"$1/size"
+  echo "${sw_l:-24 80}"
+} 2>/dev/null
+sw_resize() {
+  if [ ! -e "$1/status" ] && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l"; then
+    echo "$2 $3" >|"$1/size"
+    if IFS= read -r sw_l <"$1/tty"; then command -p stty rows "$2" cols "$3" <"$sw_l"; fi
+    echo ok
+  fi
+} 2>/dev/null
 # Lets the process see the end of its input.
 sw_shut() {
   if [ -p "$1/ctl" ]; then : <>"$1/ctl"; fi

@@ -2,7 +2,7 @@
 #
 #   $1 directory of the process    $2 shell to run its line with; empty: the file "run" is sourced here
 #   $3 standard input: open (a FIFO that clients write to), file (the file "input"), none
-#   $4 terminal holder: a program, with its arguments, that connects "in" and "out" to a terminal; empty: none
+#   $4 terminal holder: a script of sh that connects "in" and "out" to a terminal (terminal.sh); empty: none
 #   $5 seconds for which it keeps its sandbox alive (lease.sh)
 #
 # Standard output is the client that waits for the process to be there: one line, "ok PID START".
@@ -41,7 +41,7 @@ echo "$p ${25} ${k:-0} $5" >"$d/supervisor"
   echo "ok $p ${24}" >&6
   exec 6>&-
   if [ -n "$4" ]; then
-    exec $4 "$d" "$2"
+    exec /bin/sh "$4" "$d" "$2"
   elif [ -z "$2" ]; then
     . "$d/run"
   else

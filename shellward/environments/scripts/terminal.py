@@ -31,12 +31,17 @@ def main(directory: str, line: str) -> int:
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    told, tells = os.pipe()  # closes when the program starts: then the terminal is its own
     child = os.fork()
     if child == 0:
-        run(slave, directory, line)
+        os.close(told)
+        run(slave, tells, directory, line)
     for name in FORWARDED:
         signal.signal(getattr(signal, "SIG" + name), lambda number, _: forward(child, number))
     os.close(slave)
+    os.close(tells)
+    os.read(told, 1)  # a key that is passed on before would be nobody's
+    os.close(told)
     return Holder(child, master).hold(wake)
 
 
@@ -50,7 +55,7 @@ def size_of(directory: str) -> "tuple[int, int]":
     return rows, columns
 
 
-def run(slave: int, directory: str, line: str) -> None:
+def run(slave: int, tells: int, directory: str, line: str) -> None:
     """Become the program, with the terminal as its controlling one; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -60,7 +65,8 @@ def run(slave: int, directory: str, line: str) -> None:
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         for descriptor in range(3):
             os.dup2(slave, descriptor)
-        os.closerange(3, 256)
+        os.closerange(3, tells)
+        os.closerange(tells + 1, 256)
         os.execv("/bin/sh", ["sh", "-c", line, "shellward", directory, *sys.argv[3:]])
     finally:
         os._exit(126)

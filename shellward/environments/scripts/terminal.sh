@@ -3,16 +3,17 @@
 #   $1 directory of the process    $2 shell to run its line with; empty: the file "run" is sourced
 #
 # Standard input is the FIFO "in", standard output the file "out". The size is in the file "size", as "ROWS COLUMNS".
-# It holds with what is there: python3 (terminal.py beside this file), or script of util-linux.
+# It holds with what is there: python3 (terminal.py, beside this file), or script of util-linux.
 d=$1
 line='
 d=$1
 command -p tty >"$d/tty"
 read -r r c <"$d/size"
 command -p stty echo rows "${r:-24}" cols "${c:-80}" 2>/dev/null
-unset COLUMNS LINES
-case ${TERM:-dumb} in dumb | unknown | network) TERM=xterm-256color ;; esac
-export TERM
+t="case \${TERM:-dumb} in dumb | unknown | network) TERM=xterm-256color ;; esac; export TERM; unset COLUMNS LINES"
+eval "$t"
+# What the session knew of another terminal is none of this one.
+if [ -f "$d/state" ]; then echo "$t" >>"$d/state"; fi
 if [ -z "$2" ]; then
   . "$d/run"
 else
@@ -25,7 +26,7 @@ else
   esac
 fi
 '
-p=$(command -v python3) && "$p" -I -S -c '' 2>/dev/null && exec "$p" -I -S "${0%/*}/terminal.py" "$d" "$line" "$2"
+p=$(command -v python3) && "$p" -I -S -c '' 2>/dev/null && exec "$p" -I -S "${0%.sh}.py" "$d" "$line" "$2"
 if command -v script >/dev/null && script --version 2>/dev/null | grep -q util-linux; then
   # It runs its command with $SHELL, which may be none that knows this line.
   SHELLWARD_LINE=$line SHELL=/bin/sh
