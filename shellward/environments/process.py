@@ -21,8 +21,8 @@ from shellward.terminal.screen import SCROLLBACK, Screen
 if TYPE_CHECKING:
     from shellward.environments.base import Channel, PtySize
     from shellward.environments.environment import Environment
-    from shellward.terminal.screen import Snapshot
     from shellward.environments.watching import Exits
+    from shellward.terminal.screen import Snapshot
 
 LINES: Final = 8
 """Of what scripts/process.sh tells of one process."""

@@ -40,6 +40,8 @@ SUBJECTS = (
     "clients",
     "processes",
     "process_faults",
+    "terminals",
+    "held_terminals",
     "files",
     "trees_of_files",
     "atomic",
