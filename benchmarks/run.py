@@ -27,6 +27,10 @@ ROWS: Final = (
     *rows_startup.ROWS,
     *rows_tools.ROWS,
 )
+import rows_terminals
+from figures import Row, Settings, Skipped
+
+ROWS: Final = (*rows_calls.ROWS, *rows_output.ROWS, *rows_life.ROWS, *rows_startup.ROWS, *rows_terminals.ROWS)
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 
 
