@@ -15,6 +15,7 @@ import rows_output
 import rows_processes
 import rows_ssh
 import rows_startup
+import rows_terminals
 import rows_tools
 from figures import Row, Settings, Skipped
 
@@ -25,12 +26,9 @@ ROWS: Final = (
     *rows_processes.ROWS,
     *rows_ssh.ROWS,
     *rows_startup.ROWS,
+    *rows_terminals.ROWS,
     *rows_tools.ROWS,
 )
-import rows_terminals
-from figures import Row, Settings, Skipped
-
-ROWS: Final = (*rows_calls.ROWS, *rows_output.ROWS, *rows_life.ROWS, *rows_startup.ROWS, *rows_terminals.ROWS)
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 
 
