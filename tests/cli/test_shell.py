@@ -210,3 +210,22 @@ def test_ctrl_c_ends_a_replay_and_restores_the_terminal(person: PtySession, tmp_
 def test_nothing_is_left(outer: Environment) -> None:
     del outer
     assert owned_by(os.getpid()) == []
+
+
+# -- background terminals ------------------------------------------------------------------------------------
+
+
+def test_a_background_terminal_is_typed_into_by_key() -> None:
+    started = cli("start", "--pty", "--", "trap 'echo caught' INT; stty size; cat; echo over")
+    assert started.returncode == 0, started.stderr
+    process = started.stdout.decode().strip()
+    assert wait_for(lambda: b"24 80" in cli("logs", process).stdout)
+    assert cli("send", process, "hello", "--key", "Tab", "--key", "x", "--key", "Enter").returncode == 0
+    assert wait_for(lambda: b"hello\r\nhello" in cli("logs", process).stdout)
+    assert cli("send", process, "--key", "C-d").returncode == 0
+    done = cli("wait", process, "--timeout", "20s")
+    assert (done.returncode, cli("logs", process).stdout.endswith(b"over\r\n")) == (0, True)
+    wrong = cli("send", process, "--key", "Entre")
+    assert wrong.returncode == 2
+    assert b"Enter" in wrong.stderr
+    assert cli("rm", process).returncode == 0

@@ -1,11 +1,14 @@
 """``shellward start``: a command in the background, which outlives this program."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shellward.cli.complete import handles, kinds
 from shellward.cli.run.options import Options, duration, mount, setting, variable
+
+if TYPE_CHECKING:
+    from shellward.environments.base import PtySize
 
 
 @click.command(
@@ -33,10 +36,13 @@ Examples:
 )
 @click.option("--task", default="", metavar="ID", help="Task that it belongs to.")
 @click.option("--no-stdin", is_flag=True, help="Its input is empty, instead of what 'send' gives it.")
+@click.option("--pty", "pty", is_flag=True, help="Give it a terminal, of this one's size where there is one.")
 @click.option("--notify", is_flag=True, help="Tell programs that listen of its end, once.")
 @click.option("--ttl", type=duration, metavar="TIME", help="Keep it and its sandbox so long without a client (24h).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with session_id.")
-def command(task: str, no_stdin: bool, notify: bool, ttl: float | None, as_json: bool, **given: Any) -> None:
+def command(
+    *, task: str, no_stdin: bool, pty: bool, notify: bool, ttl: float | None, as_json: bool, **given: Any
+) -> None:
     """Start a command in the background and print its id. It goes on when this program is gone.
 
     One word is a shell line; several words are a program and its arguments. The gate is asked as in 'run'.
@@ -60,6 +66,7 @@ def command(task: str, no_stdin: bool, notify: bool, ttl: float | None, as_json:
                 env=dict(options.variables),
                 user=options.user if options.attach is not None or options.kind == "local" else None,
                 stdin=b"" if no_stdin else None,
+                pty=_size() if pty else None,
                 task=task,
                 notify=notify,
                 ttl=PROCESS_TTL if ttl is None else ttl,
@@ -74,6 +81,14 @@ def command(task: str, no_stdin: bool, notify: bool, ttl: float | None, as_json:
         print_json(record(entry))
     else:
         click.echo(entry.id)
+
+
+def _size() -> "PtySize":
+    from shellward.cli.at_terminal import own_size
+    from shellward.environments.base import PtySize
+
+    rows, columns = own_size()
+    return PtySize(rows=rows, columns=columns)
 
 
 def _environment(options: Options) -> Any:
