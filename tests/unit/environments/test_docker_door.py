@@ -16,7 +16,7 @@ from shellward import environments
 from shellward.environments.docker import backend, door
 from shellward.environments.docker.backend import DockerBackend
 from shellward.environments.docker.channel import DockerChannel
-from shellward.environments.docker.door import INSIDE
+from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
 from shellward.environments.local import memory_backed
 from shellward.environments.pipes import PipeChannel
