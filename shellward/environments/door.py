@@ -1,10 +1,11 @@
 """A door into a container on this very machine: FIFOs in a directory that both sides see.
 
 A process that a container's own tool opens (``docker exec``, ``apptainer exec``) is a tenth of a second away, and with
-Docker all it prints is copied by three programs. Where client and container share a kernel, neither is needed: the container has a directory of the client's,
-read-only, and FIFOs work there all the same, since opening one for writing changes no file system (open(2), EROFS).
-A doorkeeper in the container (scripts/door.sh) starts what is asked for with FIFOs for its standard streams. The
-client has removed them by the time the process runs, so that nobody else finds them.
+Docker all it prints is copied by three programs. Where client and container share a kernel, neither is needed: the
+container has a directory of the client's, read-only, and FIFOs work there all the same, since opening one for writing
+changes no file system (open(2), EROFS). A doorkeeper in the container (scripts/door.sh) starts what is asked for with
+FIFOs for its standard streams. The client has removed them by the time the process runs, so that nobody else finds
+them.
 
 It is a short cut and never the only way: what does not come in through the door is opened by that tool, as always.
 """

@@ -1,10 +1,12 @@
 """The places at which this repository runs the suite: local with three shells, Docker with two images."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
 import uuid
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from shellward.testing.place import (
     Faults,
     Place,
     Refusal,
+    SmallDisk,
     docker_labelled,
     docker_processes,
     docker_removes,
@@ -24,6 +27,9 @@ from shellward.testing.place import (
     ssh_processes,
     ssh_small_disk,
     sshd_directory,
+    singularity_named,
+    singularity_processes,
+    singularity_removes,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +38,7 @@ LABEL = "shellward.conformance"
 IS_ROOT = os.geteuid() == 0
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
 SSHD = ROOT / "tests" / "services" / "sshd"
+SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
 
 
 def local(name: str, program: str, **more: Any) -> Place:
@@ -155,6 +162,33 @@ def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any
             Refusal(name="no key", config={"identity_file": str(directory / "none")}, mentions=("no such file",)),
             Refusal(name="no shell", config={"user": "shellward-nologin"}, mentions=("not available",)),
             Refusal(name="password only", config={"user": "shellward-password"}, mentions=("password",)),
+def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
+    """A real Apptainer on this machine (tests/services/apptainer), as the user who runs the tests."""
+    begin = f"{name}-{RUN}"
+    no_limits = "without systemd Apptainer limits nothing; tests/singularity has what is said then"
+        kind="singularity",
+        config={"image": str(SIF), "name": begin, **(changes or {})},
+        processes=singularity_processes,
+        left_behind=lambda: singularity_named(begin),
+            kill_sandbox=singularity_removes,
+            restart_daemon="Apptainer has no daemon",
+            small_disk=(lambda: _small_disk_inside(small)) if can_mount() else "needs root to mount one",
+            small_memory=no_limits,
+            few_pids=no_limits,
+            shared_directory=lambda path: {"mounts": [{"source": str(path), "target": "/shared"}]},
+            Refusal(name="missing file", config={"image": "/no/such/image.sif"}, mentions=("/no/such/image.sif",)),
+            Refusal(name="missing binary", config={"binary": "no-such-binary"}, mentions=("no-such-binary",)),
+            Refusal(name="no binary", variables={"PATH": "/nowhere"}, mentions=("install apptainer",)),
+            Refusal(name="no image", config={"image": "/etc/hostname"}, mentions=("/etc/hostname",)),
+            Refusal(name="no shell", config={"image": "/usr/share/doc"}, mentions=("/usr/share/doc",)),
+            Refusal(
+                name="not fetched",
+                config={"image": "docker://shellward/no-such:none", "pull": "never"},
+                mentions=("shellward/no-such",),
+            ),
+            Refusal(
+                name="missing source", config={"mounts": [{"source": "/no/x", "target": "/x"}]}, mentions=("/no/x",)
+            ),
         ],
         wrong_settings={
             "colour": "blue",
@@ -171,9 +205,31 @@ def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any
             "keepalive": 0,
             "lease": "soon",
             "passphrase": "open sesame",
+            "image": 7,
+            "pull": "sometimes",
+            "name": "a/b",
+            "binary": 7,
+            "fakeroot": "perhaps",
+            "writable": "sometimes",
+            "workdir": "/no/such/place",
+            "mounts": [{"source": "/a:b", "target": "/x"}],
+            "network": "bridge",
+            "nv": 7,
+            "memory": "plenty",
+            "cpus": "two",
+            "pids_limit": 0,
+            "cap_add": ["EVERYTHING"],
+            "labels": "x",
+            "build_timeout": 0,
         },
         **more,
     )
+
+
+@contextlib.contextmanager
+def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
+    with local_small_disk(directory):
+        yield SmallDisk({"mounts": [{"source": str(directory), "target": "/small"}]}, "/small")
 
 
 @cache
@@ -208,6 +264,14 @@ SSH_BASH = ssh("ssh-bash", "shellward-ssh")
 SSH_SH = ssh("ssh-sh", "shellward-sh", shell="sh", changes={"shell": "sh"})
 SSH_ROOT = ssh("ssh-root", "root")
 PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT)
+if IS_ROOT:
+    SINGULARITY = (singularity("singularity-root"),)
+else:
+    SINGULARITY = (
+        singularity("singularity-user", root=False),
+        singularity("singularity-fakeroot", {"fakeroot": True}),
+    )
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, *SINGULARITY)
 
 
 @cache
@@ -221,6 +285,10 @@ def why_absent(place: Place) -> str:
     if place.kind == "ssh":
         there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
         return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
+    if place.kind == "singularity":
+        if shutil.which("apptainer") is None:
+            return "apptainer is not installed"
+        return "" if SIF.exists() else f"no image {SIF}; tests/services/apptainer image makes it"
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config["image"])

@@ -23,6 +23,7 @@ from shellward.environments.docker.config import LABEL, SCRATCH, DockerConfig, c
 from shellward.environments.docker.container import is_here, processes_root, same_kernel, start
 from shellward.environments.door import INSIDE, Door, sweep
 from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
+from shellward.environments.door import INSIDE, Door, sweep
 
 
 class DockerBackend:

@@ -12,6 +12,7 @@ from shellward.environments.base import OnStep
 from shellward.environments.docker.config import CAPABILITIES, LABEL, PROCESSES, SCRATCH, DockerConfig, Mount
 from shellward.environments.door import INSIDE, Door
 from shellward.environments.docker.engine import mapped, pull, sdk
+from shellward.environments.door import INSIDE, Door
 from shellward.environments.encoding import script
 from shellward.environments.owner import owner
 

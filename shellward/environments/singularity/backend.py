@@ -7,6 +7,7 @@ program is called when it is made, and where an image lets no doorkeeper run.
 import os
 import shlex
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +21,11 @@ from shellward.environments.local import spawn
 from shellward.environments.singularity import binary, records, snapshots
 from shellward.environments.singularity.config import KIND, SCRATCH, SingularityConfig, check
 from shellward.environments.singularity.images import resolve
-from shellward.environments.singularity.instance import door_of, end, inside, pids, prepare, start, stop
+from shellward.environments.singularity.instance import clear, door_of, end, inside, pids, prepare, start, stop
 from shellward.environments.singularity.records import Record
+
+_NEW = 60.0
+"""Seconds in which an instance is being made, and may have no guard yet."""
 
 
 class SingularityBackend:
@@ -162,8 +166,6 @@ def _empty(root: Path) -> None:
         if path.name == "lease":
             continue
         if path.is_dir() and not path.is_symlink():
-            from shellward.environments.singularity.instance import clear
-
             clear(str(path))
         else:
             path.unlink(missing_ok=True)
@@ -187,7 +189,9 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Sing
 def _sweep() -> None:
     """Remove what is left of instances whose guard was ended, too (the machine was switched off)."""
     for record in records.known():
-        if record.guard is not None and not record.guard.there() and not (record.life and record.life.there()):
+        if record.life is not None and record.life.there():
+            continue
+        if not record.guard.there() if record.guard is not None else time.time() - record.created > _NEW:
             end(record)
 
 

@@ -31,7 +31,10 @@ _SETTINGS: Final = (
 # fmt: on
 _ADVICE: Final = (
     ("no space left", "there is no room left; name a directory with room as workdir"),
-    ("user namespace", "this kernel gives ordinary users no user namespaces; have them switched on, or a setuid install"),
+    (
+        "user namespace",
+        "this kernel gives ordinary users no user namespaces; have them switched on, or a setuid install",
+    ),
     ("newuidmap", "fakeroot needs newuidmap (package uidmap) and a line for you in /etc/subuid and /etc/subgid"),
     ("/dev/fuse", "ordinary users need to read and write /dev/fuse (chmod 666 /dev/fuse)"),
     ("squashfuse", "ordinary users need squashfuse to mount an image; install it"),

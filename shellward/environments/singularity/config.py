@@ -120,26 +120,45 @@ def check(settings: SingularityConfig) -> None:
     }.items():
         if getattr(settings, key) not in allowed:
             raise ConfigError(f"singularity: {key}: {', '.join(allowed)}, not {getattr(settings, key)!r}")
-    if not settings.image:
-        raise ConfigError("singularity: image: needs a file, a directory or a URI")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}", settings.name):
-        raise ConfigError(f"singularity: name: letters, digits, '_', '.', '-', 41 at the most, not {settings.name!r}")
-    if not 1 <= settings.lease < math.inf:
-        raise ConfigError(f"singularity: lease: at least 1 second, not {settings.lease!r}")
-    if isinstance(settings.memory, str) and not re.fullmatch(_SIZE, settings.memory):
-        raise ConfigError(f"singularity: memory: bytes, or text like 512m or 4g, not {settings.memory!r}")
-    if settings.cpus is not None and not settings.cpus > 0:
-        raise ConfigError(f"singularity: cpus: more than 0, not {settings.cpus!r}")
-    if settings.pids_limit is not None and settings.pids_limit < 1:
-        raise ConfigError(f"singularity: pids_limit: at least 1, not {settings.pids_limit!r}")
-    if not settings.build_timeout > 0:
-        raise ConfigError(f"singularity: build_timeout: more than 0 seconds, not {settings.build_timeout!r}")
+    wrong = _wrong(settings)
+    if wrong:
+        raise ConfigError(f"singularity: {wrong}")
+
+
+def _wrong(settings: SingularityConfig) -> str:
+    """Say what the first wrong value is; empty: none."""
     unknown = sorted(set(settings.cap_add) - {*CAPABILITIES, *OTHERS})
-    if unknown:
-        raise ConfigError(f"singularity: cap_add: {unknown[0]!r} is no capability; write them like NET_RAW")
-    for mount in settings.mounts:
-        for path in (mount.source, mount.target):
-            if re.search(r"[:,\n]", path):  # they part the fields of --bind, and nothing quotes them there
-                raise ConfigError(f"singularity: mounts: a path cannot hold ':', ',' or a newline: {path!r}")
-        if not mount.target.startswith("/"):
-            raise ConfigError(f"singularity: mounts: target {mount.target!r} is not an absolute path")
+    return next(
+        (
+            said
+            for is_wrong, said in (
+                (not settings.image, "image: needs a file, a directory or a URI"),
+                (
+                    not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}", settings.name),
+                    f"name: letters, digits, '_', '.', '-', 41 at the most, not {settings.name!r}",
+                ),
+                (not 1 <= settings.lease < math.inf, f"lease: at least 1 second, not {settings.lease!r}"),
+                (
+                    isinstance(settings.memory, str) and not re.fullmatch(_SIZE, settings.memory),
+                    f"memory: bytes, or text like 512m or 4g, not {settings.memory!r}",
+                ),
+                (settings.cpus is not None and not settings.cpus > 0, f"cpus: more than 0, not {settings.cpus!r}"),
+                (
+                    settings.pids_limit is not None and settings.pids_limit < 1,
+                    f"pids_limit: at least 1, not {settings.pids_limit!r}",
+                ),
+                (not settings.build_timeout > 0, f"build_timeout: more than 0 s, not {settings.build_timeout!r}"),
+                (bool(unknown), f"cap_add: {unknown[:1]} is no capability; they are written like NET_RAW"),
+                *((True, f"mounts: {each}") for each in map(_wrong_mount, settings.mounts) if each),
+            )
+            if is_wrong
+        ),
+        "",
+    )
+
+
+def _wrong_mount(mount: Mount) -> str:
+    for path in (mount.source, mount.target):
+        if re.search(r"[:,\n]", path):  # they part the fields of --bind, and nothing quotes them there
+            return f"a path cannot hold ':', ',' or a newline: {path!r}"
+    return "" if mount.target.startswith("/") else f"target {mount.target!r} is not an absolute path"

@@ -48,6 +48,7 @@ def prepare(binary: str, image: str, config: SingularityConfig) -> Record:
         ConfigError: the directory of temporary files is not there, or not ours to write to.
     """
     name = f"{config.name}-{secrets.token_hex(6)}"
+    memory, disk = memory_backed() or tempfile.gettempdir(), config.workdir or tempfile.gettempdir()
     record = Record(
         name=name,
         host=socket.gethostname(),
@@ -56,8 +57,8 @@ def prepare(binary: str, image: str, config: SingularityConfig) -> Record:
         binary=binary,
         image=image,
         config=config,
-        root=str(Path(memory_backed() or tempfile.gettempdir()).absolute() / f"shellward-{KIND}-{name}"),
-        disk=str(Path(config.workdir or tempfile.gettempdir()).expanduser().absolute() / f"shellward-{KIND}-{name}.disk"),
+        root=str(Path(memory).absolute() / f"shellward-{KIND}-{name}"),
+        disk=str(Path(disk).expanduser().absolute() / f"shellward-{KIND}-{name}.disk"),
     )
     records.note(record)
     try:
@@ -120,7 +121,7 @@ def start(record: Record, progress: OnStep | None = None) -> Door | None:
     what = f"instance of {record.config.image!r}"
     said = call([record.binary, "-s", "instance", "start", *_arguments(record), *limits, record.image, record.name])
     if said.status and limits and "cgroup" in said.errors.lower():
-        note = f"this host cannot limit memory, cpus or processes ({short(said.errors)[:160]}); {' '.join(limits)} left out"
+        note = f"{' '.join(limits)} left out: this host cannot limit that ({short(said.errors)[:160]})"
         record.notes = (*record.notes, note)
         if progress is not None:
             progress(note)
@@ -257,13 +258,13 @@ def pids(record: Record) -> Sequence[int]:
     if record.life is None:
         return []
     try:
-        ours = os.readlink(f"/proc/{record.life.pid}/ns/pid")
+        ours = Path(f"/proc/{record.life.pid}/ns/pid").readlink()
     except OSError:
         return []
     found = []
-    for entry in os.listdir("/proc"):  # noqa: PTH208  # by name: a Path for each costs more than the rest
-        if entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             with contextlib.suppress(OSError):  # gone, or another user's
-                if os.readlink(f"/proc/{entry}/ns/pid") == ours:
-                    found.append(int(entry))
+                if (entry / "ns" / "pid").readlink() == ours:
+                    found.append(int(entry.name))
     return found
