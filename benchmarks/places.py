@@ -22,6 +22,9 @@ SSH_HOST: Final = "shellward-target"
 READ: Final = 65536
 """Bytes that a bare pipe read asks for."""
 
+SIF: Final = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
+"""What ``tests/services/apptainer image`` makes."""
+
 
 @contextmanager
 def place(kind: str, settings: Settings) -> Iterator["Environment"]:
@@ -34,6 +37,10 @@ def place(kind: str, settings: Settings) -> Iterator["Environment"]:
         raise Skipped("the docker command, which is the baseline, is not installed")
     try:
         environment = environments.create(kind, **_config(kind, settings))
+        config = {"docker": {"image": settings.image, "pull": "never"}, "singularity": {"image": str(SIF)}}.get(
+            kind, {}
+        )
+        environment = environments.create(kind, **config)
     except (EnvironmentUnavailable, MissingDependency) as error:
         raise Skipped(str(error)) from error
     with environment:
@@ -57,6 +64,8 @@ def usual(environment: "Environment", *words: str) -> list[str]:
         return list(words)
     if environment.kind == "ssh":
         return ["ssh", "-F", str(SSHD / "config"), SSH_HOST, shlex.join(words)]
+    if environment.kind == "singularity":
+        return ["apptainer", "-s", "exec", f"instance://{environment.handle.partition(':')[2]}", *words]
     return ["docker", "exec", environment.handle.rpartition(":")[2].rpartition("/")[2], *words]
 
 

@@ -5,6 +5,7 @@ What is fetched or built is kept as a SIF in the cache. Two programs that want t
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import os
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from shellward.config.paths import cache_dir
-from shellward.core.errors import EnvironmentUnavailable, MissingDependency
+from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.base import OnStep
 from shellward.environments.singularity.binary import failed, variables
 from shellward.environments.singularity.config import SingularityConfig
@@ -29,7 +30,6 @@ def resolve(binary: str, config: SingularityConfig, progress: OnStep | None = No
 
     Raises:
         EnvironmentUnavailable: it is not there, or cannot be made; says what to do.
-        MissingDependency: a definition file is read with spython.
     """
     image = config.image
     scheme = image.partition(":")[0]
@@ -52,22 +52,31 @@ def _key(*parts: bytes) -> str:
 
 
 def _recipe_key(path: Path) -> str:
-    """Make a key of a definition and of the files that it copies in."""
-    try:
-        from spython.main.parse.parsers import SingularityParser
-    except ImportError as error:
-        raise MissingDependency("spython, which reads definition files,", "singularity") from error
-    parts = [path.read_bytes()]
-    for stage in SingularityParser(str(path)).parse().values():
-        for pair in stage.files:
-            words = pair.split() if isinstance(pair, str) else pair
-            source = path.parent / words[0]
-            files = sorted(source.rglob("*")) if source.is_dir() else [source]
-            for file in files:
-                with contextlib.suppress(OSError):  # what is not there, the build complains of
-                    seen = file.stat()
-                    parts.append(f"{file} {seen.st_size} {seen.st_mtime_ns} {seen.st_mode}".encode())
+    """Make a key of a definition and of the files that it copies in.
+
+    Not with spython's parser: it refuses every definition that does not begin with a Docker image.
+    """
+    text = path.read_bytes()
+    parts, section = [text], ""
+    for line in text.decode("utf-8", "replace").splitlines():
+        words = line.split("#")[0].split()
+        if words and words[0].startswith("%"):
+            # Of another stage's files (%files from NAME) this one's sections say all.
+            section = words[0] if words[1:2] != ["from"] else ""
+        elif words and section == "%files":
+            parts += _seen(path.parent, words[0].strip("\"'"))
     return _key(*parts)
+
+
+def _seen(directory: Path, pattern: str) -> list[bytes]:
+    """Say what is there now of a source of ``%files``; what is not there, the build complains of."""
+    found: list[bytes] = []
+    for source in sorted(glob.glob(str(directory / pattern))):  # noqa: PTH207  # Path.glob refuses absolute patterns
+        for file in [Path(source), *sorted(Path(source).rglob("*"))]:
+            with contextlib.suppress(OSError):
+                seen = file.lstat()
+                found.append(f"{file} {seen.st_size} {seen.st_mtime_ns} {seen.st_mode}".encode())
+    return found
 
 
 def _cached(binary: str, config: SingularityConfig, source: str, key: str, progress: OnStep | None) -> str:
