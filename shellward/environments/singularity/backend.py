@@ -21,7 +21,7 @@ from shellward.environments.local import spawn
 from shellward.environments.singularity import binary, records, snapshots
 from shellward.environments.singularity.config import KIND, SCRATCH, SingularityConfig, check
 from shellward.environments.singularity.images import resolve
-from shellward.environments.singularity.instance import clear, door_of, end, inside, pids, prepare, start, stop
+from shellward.environments.singularity.instance import clear, door_of, end, held, inside, pids, prepare, start, stop
 from shellward.environments.singularity.records import Record
 
 _NEW = 60.0
@@ -119,10 +119,11 @@ class SingularityBackend:
         snapshots.check(snapshot)
         if self.door is not None:
             self.door.close()
-        stop(self.record)
-        snapshots.load(self.record, snapshot)
-        _empty(Path(self.record.root))
-        self.door = start(self.record)
+        with held(self.record):
+            stop(self.record)
+            snapshots.load(self.record, snapshot)
+            _empty(Path(self.record.root))
+            self.door = start(self.record)
 
     def _need_layer(self, what: str) -> None:
         if self.config.writable != "overlay":
@@ -180,7 +181,8 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Sing
     _sweep()
     record = prepare(program, image, settings)
     try:
-        return SingularityBackend(record, start(record, progress))
+        with held(record):
+            return SingularityBackend(record, start(record, progress))
     except BaseException:
         end(record)
         raise

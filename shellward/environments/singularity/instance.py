@@ -14,8 +14,9 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,8 @@ from shellward.environments.singularity.records import Life, Record
 
 _DOOR_PATIENCE: Final = 10.0
 """Seconds for the doorkeeper, which has been started by then, on a busy machine."""
+_SHARE: Final = 5
+"""See lease.py."""
 _END_LIMIT: Final = 10.0
 _NO_DOOR: Final = 94
 _KEEPER: Final = (
@@ -101,6 +104,26 @@ def _guard(record: Record) -> Life:
     )
     said, _ = process.communicate()  # it is nobody's child by then
     return Life.of(int(said))
+
+
+@contextlib.contextmanager
+def held(record: Record) -> Iterator[None]:
+    """Renew the lease while the instance is started, which may take longer than that; nobody inside does it then."""
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.is_set():
+            with contextlib.suppress(OSError):  # it has been removed
+                Path(record.root, "scratch", "lease").write_text(f"starting {time.monotonic_ns()}\n")
+            over.wait(record.config.lease / _SHARE)
+
+    thread = threading.Thread(target=renew, name="shellward-starting", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def door_of(record: Record) -> Door:
