@@ -46,6 +46,9 @@ _ADVICE: Final = (
 )
 """What to do about what it says, first match first."""
 
+_CONSEQUENCES: Final = ("container cleanup failed", "while executing starter")
+"""What it says on top of what went wrong."""
+
 
 def find(named: str | None = None) -> str:
     """Return the path of the program.
@@ -146,5 +149,5 @@ def short(said: str) -> str:
     """Return the errors in what the program has said, on one line."""
     lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
     errors = [line.partition(":")[2].strip() for line in lines if line.startswith(("FATAL:", "ERROR:"))]
-    # The last FATAL line mostly says that starting has failed; what failed comes before it.
-    return "; ".join(dict.fromkeys(errors or lines[-3:]))[:400] or "it says nothing"
+    said_first = [line for line in errors if not line.startswith(_CONSEQUENCES)]
+    return "; ".join(dict.fromkeys(said_first or errors or lines[-3:]))[:400] or "it says nothing"

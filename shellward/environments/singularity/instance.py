@@ -80,7 +80,6 @@ def _make_directories(record: Record) -> None:
     (root / "shared").mkdir(mode=0o711)
     (root / "scratch").mkdir(mode=0o700)
     (root / "scratch").chmod(0o1777)  # whatever the umask; nobody else gets below root
-    (root / "logs").touch()
     try:
         disk.mkdir(mode=0o700)
         for name in ("overlay", "work"):
@@ -92,7 +91,7 @@ def _make_directories(record: Record) -> None:
 def _guard(record: Record) -> Life:
     argv = [
         *("sh", "-c", script("instance.sh"), "shellward-guard", script("lease.sh"), f"{record.root}/scratch/lease"),
-        *(str(max(1, round(record.config.lease))), record.binary, record.name, f"{record.root}/logs"),
+        *(str(max(1, round(record.config.lease))), record.binary, record.name),
         *(record.disk, record.root, str(records.file(record.name))),
     ]
     process = subprocess.Popen(
@@ -157,12 +156,10 @@ def start(record: Record, progress: OnStep | None = None) -> Door | None:
 
 
 def _find(record: Record) -> Life:
-    """Ask the program for the instance's first process, and where its log is, which it leaves behind."""
+    """Ask the program for the instance's first process."""
     said = call([record.binary, "-s", "instance", "list", "--json", record.name])
     try:
         found = json.loads(said.out)["instances"][0]
-        logs = [found[key] for key in ("logErrPath", "logOutPath") if found.get(key)]
-        Path(record.root, "logs").write_text("".join(f"{path}\n" for path in logs))
         return Life.of(int(found["pid"]))
     except (ValueError, LookupError, OSError) as error:
         raise EnvironmentUnavailable(f"instance {record.name} has ended at once: {short(said.errors)}") from error
@@ -252,9 +249,10 @@ def stop(record: Record) -> None:
 def end(record: Record) -> None:
     """End the instance and remove all that belongs to it. Fine when it is gone already."""
     stop(record)
-    with contextlib.suppress(OSError):
-        for path in Path(record.root, "logs").read_text().splitlines():
-            Path(path).unlink(missing_ok=True)
+    for name in ("apptainer", "singularity"):
+        place = variables().get(f"{name.upper()}_CONFIGDIR") or f"~/.{name}"
+        for log in Path(place).expanduser().glob(f"instances/logs/*/*/{record.name}.*"):
+            log.unlink(missing_ok=True)
     _remove(record)
 
 
