@@ -21,7 +21,18 @@ from shellward.environments.local import spawn
 from shellward.environments.singularity import binary, records, snapshots
 from shellward.environments.singularity.config import KIND, SCRATCH, SingularityConfig, check
 from shellward.environments.singularity.images import resolve
-from shellward.environments.singularity.instance import clear, door_of, end, held, inside, pids, prepare, start, stop
+from shellward.environments.singularity.instance import (
+    TIDY,
+    clear,
+    door_of,
+    end,
+    held,
+    inside,
+    pids,
+    prepare,
+    start,
+    stop,
+)
 from shellward.environments.singularity.records import Record
 
 _NEW = 60.0
@@ -153,7 +164,7 @@ class SingularityBackend:
 def _script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> str:
     lines = [
         f"cd -- {shlex.quote(cwd)} || exit 126" if cwd else "cd 2>/dev/null || cd /",
-        "unset PS1 PROMPT_COMMAND",
+        TIDY,
         *(f"export {name}={shlex.quote(value)}" for name, value in env.items()),
         f"if command -v setsid >/dev/null; then exec setsid {shlex.join(argv)}; fi",
         f"exec {shlex.join(argv)}",
