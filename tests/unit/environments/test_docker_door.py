@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 from shellward import environments
-from shellward.environments.docker import backend, door
+from shellward.environments import door
+from shellward.environments.docker import backend
 from shellward.environments.docker.backend import DockerBackend
 from shellward.environments.docker.channel import DockerChannel
 from shellward.environments.door import INSIDE
