@@ -23,13 +23,13 @@ from shellward.testing.place import (
     local_processes,
     local_small_disk,
     service_restart,
+    singularity_named,
+    singularity_processes,
+    singularity_removes,
     ssh_left_behind,
     ssh_processes,
     ssh_small_disk,
     sshd_directory,
-    singularity_named,
-    singularity_processes,
-    singularity_removes,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,8 +37,8 @@ RUN = uuid.uuid4().hex[:12]
 LABEL = "shellward.conformance"
 IS_ROOT = os.geteuid() == 0
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
-SSHD = ROOT / "tests" / "services" / "sshd"
 SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
+SSHD = ROOT / "tests" / "services" / "sshd"
 
 
 def local(name: str, program: str, **more: Any) -> Place:
@@ -162,20 +162,47 @@ def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any
             Refusal(name="no key", config={"identity_file": str(directory / "none")}, mentions=("no such file",)),
             Refusal(name="no shell", config={"user": "shellward-nologin"}, mentions=("not available",)),
             Refusal(name="password only", config={"user": "shellward-password"}, mentions=("password",)),
+        ],
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "host": 7,
+            "port": "many",
+            "user": {},
+            "identity_file": 7,
+            "known_hosts": 7,
+            "host_keys": "whatever",
+            "config_file": 7,
+            "connect_timeout": "soon",
+            "keepalive": 0,
+            "lease": "soon",
+            "passphrase": "open sesame",
+        },
+        **more,
+    )
+
+
 def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
     """A real Apptainer on this machine (tests/services/apptainer), as the user who runs the tests."""
     begin = f"{name}-{RUN}"
+    small = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{name}")
     no_limits = "without systemd Apptainer limits nothing; tests/singularity has what is said then"
+    return Place(
+        name=name,
         kind="singularity",
         config={"image": str(SIF), "name": begin, **(changes or {})},
         processes=singularity_processes,
         left_behind=lambda: singularity_named(begin),
+        faults=Faults(
             kill_sandbox=singularity_removes,
             restart_daemon="Apptainer has no daemon",
             small_disk=(lambda: _small_disk_inside(small)) if can_mount() else "needs root to mount one",
             small_memory=no_limits,
             few_pids=no_limits,
             shared_directory=lambda path: {"mounts": [{"source": str(path), "target": "/shared"}]},
+        ),
+        refusals=[
             Refusal(name="missing file", config={"image": "/no/such/image.sif"}, mentions=("/no/such/image.sif",)),
             Refusal(name="missing binary", config={"binary": "no-such-binary"}, mentions=("no-such-binary",)),
             Refusal(name="no binary", variables={"PATH": "/nowhere"}, mentions=("install apptainer",)),
@@ -194,17 +221,6 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
             "colour": "blue",
             "env": 7,
             "cwd": 7,
-            "host": 7,
-            "port": "many",
-            "user": {},
-            "identity_file": 7,
-            "known_hosts": 7,
-            "host_keys": "whatever",
-            "config_file": 7,
-            "connect_timeout": "soon",
-            "keepalive": 0,
-            "lease": "soon",
-            "passphrase": "open sesame",
             "image": 7,
             "pull": "sometimes",
             "name": "a/b",
@@ -220,6 +236,7 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
             "pids_limit": 0,
             "cap_add": ["EVERYTHING"],
             "labels": "x",
+            "lease": "soon",
             "build_timeout": 0,
         },
         **more,
@@ -263,7 +280,6 @@ DOCKER_BUSYBOX = docker("docker-busybox", "shellward/busybox:latest", shell="sh"
 SSH_BASH = ssh("ssh-bash", "shellward-ssh")
 SSH_SH = ssh("ssh-sh", "shellward-sh", shell="sh", changes={"shell": "sh"})
 SSH_ROOT = ssh("ssh-root", "root")
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT)
 if IS_ROOT:
     SINGULARITY = (singularity("singularity-root"),)
 else:
@@ -271,7 +287,7 @@ else:
         singularity("singularity-user", root=False),
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, *SINGULARITY)
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, *SINGULARITY)
 
 
 @cache
@@ -286,9 +302,8 @@ def why_absent(place: Place) -> str:
         there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
         return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
     if place.kind == "singularity":
-        if shutil.which("apptainer") is None:
-            return "apptainer is not installed"
-        return "" if SIF.exists() else f"no image {SIF}; tests/services/apptainer image makes it"
+        there = shutil.which("apptainer") is not None and SIF.exists()
+        return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config["image"])

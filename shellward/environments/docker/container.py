@@ -10,7 +10,6 @@ import msgspec
 
 from shellward.environments.base import OnStep
 from shellward.environments.docker.config import CAPABILITIES, LABEL, PROCESSES, SCRATCH, DockerConfig, Mount
-from shellward.environments.door import INSIDE, Door
 from shellward.environments.docker.engine import mapped, pull, sdk
 from shellward.environments.door import INSIDE, Door
 from shellward.environments.encoding import script
