@@ -19,7 +19,7 @@ from shellward.environments.config import parse_config
 from shellward.environments.door import Door
 from shellward.environments.local import spawn
 from shellward.environments.singularity import binary, records, snapshots
-from shellward.environments.singularity.config import KIND, SCRATCH, SingularityConfig, check
+from shellward.environments.singularity.config import KIND, PROCESSES, SCRATCH, SingularityConfig, check
 from shellward.environments.singularity.images import resolve
 from shellward.environments.singularity.instance import (
     TIDY,
@@ -44,6 +44,7 @@ class SingularityBackend:
 
     kind = KIND
     scratch = SCRATCH
+    processes = PROCESSES
 
     def __init__(self, record: Record, door: Door | None) -> None:
         self.record = record
@@ -66,6 +67,7 @@ class SingularityBackend:
             expose=self.config.network == "host",
             stats=True,
             attach=True,
+            pty=True,
             isolated=True,
             notes=self.record.notes,
         )
@@ -80,14 +82,17 @@ class SingularityBackend:
         pty: PtySize | None = None,
     ) -> Channel:
         """See Backend."""
-        if pty is not None:
-            raise Unsupported("give a process a terminal", KIND)
         if user is not None:
             raise Unsupported("run as another user", KIND, "instances have the one who starts them")
         if self.record.life is None or not self.record.life.there():
             raise EnvironmentUnavailable(f"instance {self.record.name} has ended; create a new environment")
         variables = {**self.config.env, **(env or {})}
         cwd = cwd or self.config.cwd
+        if pty is not None:
+            from shellward.environments.local_pty import open_local_pty
+
+            words = [*inside(self.record), "sh", "-c", _script(argv, variables, cwd, session=False)]
+            return open_local_pty(words, pty, env=binary.variables(), cwd="/", identity={})
         if self.door is not None:
             channel = self.door.open(argv, variables, cwd)
             if channel is not None:
@@ -161,12 +166,13 @@ class SingularityBackend:
         return Stats(cpu_seconds=seconds, memory_bytes=memory, memory_limit_bytes=None, pids=count)
 
 
-def _script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> str:
+def _script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, *, session: bool = True) -> str:
     lines = [
         f"cd -- {shlex.quote(cwd)} || exit 126" if cwd else "cd 2>/dev/null || cd /",
         TIDY,
         *(f"export {name}={shlex.quote(value)}" for name, value in env.items()),
-        f"if command -v setsid >/dev/null; then exec setsid {shlex.join(argv)}; fi",
+        # At a terminal it has a session already, and would lose that terminal with another.
+        *([f"if command -v setsid >/dev/null; then exec setsid {shlex.join(argv)}; fi"] if session else []),
         f"exec {shlex.join(argv)}",
     ]
     return "\n".join(lines)

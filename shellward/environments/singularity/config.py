@@ -12,6 +12,8 @@ from shellward.environments.config import BaseConfig
 
 KIND: Final = "singularity"
 SCRATCH: Final = "/run/shellward"
+PROCESSES: Final = "/var/tmp/.shellward"  # noqa: S108  # of the instance's own
+"""Where background processes keep their files."""
 CAPABILITIES: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 """What a package manager and a change of user need; root has no other kernel capabilities."""
 OTHERS: Final = (
