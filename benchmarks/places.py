@@ -17,6 +17,8 @@ from shellward.core.errors import EnvironmentUnavailable, MissingDependency
 if TYPE_CHECKING:
     from shellward.environments import Environment
 
+SIF: Final = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
+"""What ``tests/services/apptainer image`` makes."""
 SSHD: Final = Path(os.environ.get("SHELLWARD_SSHD_DIR", "/tmp/shellward-sshd"))
 SSH_HOST: Final = "shellward-target"
 READ: Final = 65536
@@ -44,6 +46,8 @@ def place(kind: str, settings: Settings) -> Iterator["Environment"]:
 def _config(kind: str, settings: Settings) -> dict[str, str]:
     if kind == "docker":
         return {"image": settings.image, "pull": "never"}
+    if kind == "singularity":
+        return {"image": str(SIF)}
     if kind != "ssh":
         return {}
     if not (SSHD / "config").exists():
@@ -55,6 +59,8 @@ def usual(environment: "Environment", *words: str) -> list[str]:
     """Return the words that run a program in the same place without Shellward."""
     if environment.kind == "local":
         return list(words)
+    if environment.kind == "singularity":
+        return ["apptainer", "-s", "exec", f"instance://{environment.handle.partition(':')[2]}", *words]
     if environment.kind == "ssh":
         return ["ssh", "-F", str(SSHD / "config"), SSH_HOST, shlex.join(words)]
     return ["docker", "exec", environment.handle.rpartition(":")[2].rpartition("/")[2], *words]

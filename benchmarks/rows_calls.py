@@ -23,8 +23,8 @@ def _against_subprocess(settings: Settings, *, kind: str, command: str) -> Measu
         )
 
 
-def _against_exec(settings: Settings, *, command: str) -> Measured:
-    with place("docker", settings) as environment:
+def _against_exec(settings: Settings, *, kind: str, command: str) -> Measured:
+    with place(kind, settings) as environment:
         words = usual(environment, command)
         return compare(
             timed(lambda: environment.run(command).check()),
@@ -52,6 +52,24 @@ ROWS = (
         "`docker exec`, same container",
         "ms",
         Bar("<=", 1 / 40),
-        partial(_against_exec, command="/bin/true"),
+        partial(_against_exec, kind="docker", command="/bin/true"),
+    ),
+    _row("singularity", "true", "singularity-true", 0.5),
+    _row("singularity", "/bin/true", "singularity-bin-true", 1.2),
+    Row(
+        "singularity-true-exec",
+        'singularity `run("true")`',
+        "`apptainer exec instance://`, same instance",
+        "ms",
+        Bar("<=", 1 / 30),
+        partial(_against_exec, kind="singularity", command="true"),
+    ),
+    Row(
+        "singularity-bin-true-exec",
+        'singularity `run("/bin/true")`',
+        "`apptainer exec instance://`, same instance",
+        "ms",
+        Bar("<=", 1 / 30),
+        partial(_against_exec, kind="singularity", command="/bin/true"),
     ),
 )

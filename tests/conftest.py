@@ -2,15 +2,19 @@
 
 import pytest
 
+SLOW_PLACES = ("ssh-sh", "ssh-root")
+"""Further users of a server that the quick lane reaches already."""
+
 
 @pytest.hookimpl(tryfirst=True)  # before xdist takes the groups' names down
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
     for item in items:
         call = getattr(item, "callspec", None)
         place = None if call is None else call.params.get("suite")
         if place is not None:
             group = place.name  # one suite, so one environment that most of its checks share
+            if place.name in SLOW_PLACES:
+                item.add_marker(pytest.mark.slow)
         elif "unit/aio" in item.nodeid:
             group = "aio"  # they look for processes by name
         elif "/ssh/" in item.nodeid:
@@ -20,6 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         else:
             continue
         item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -35,6 +35,15 @@ def state_dir() -> Path:
     return user_state_path("shellward")
 
 
+def cache_dir() -> Path:
+    """Return the directory for what can be made again: images that were built."""
+    if (root := home()) is not None:
+        return root / "cache"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("shellward")
+
+
 def config_file() -> Path:
     """Return the user's settings file; it need not exist."""
     return config_dir() / "config.yaml"

@@ -24,6 +24,7 @@ class Capabilities:
         shell: the session's shell, ``bash`` or ``sh``; known once a session was opened, else empty.
         functions: shell functions survive the loss of the shell (bash can print them, dash and busybox cannot).
         isolated: commands cannot reach the machine that Shellward runs on.
+        notes: what was asked for and this host cannot give (limits), a sentence each.
     """
 
     snapshot: bool = False
@@ -35,6 +36,7 @@ class Capabilities:
     shell: str = ""
     functions: bool = False
     isolated: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Piece(NamedTuple):

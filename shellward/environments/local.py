@@ -75,7 +75,7 @@ class _Child:
         os.close(self._pidfd)
 
 
-def _channel(argv: Sequence[str], **options: Any) -> PipeChannel:
+def spawn(kind: str, argv: Sequence[str], **options: Any) -> PipeChannel:
     """Start a process in a session of its own, with pipes."""
     ours: list[int] = []
     theirs: list[int] = []
@@ -95,7 +95,7 @@ def _channel(argv: Sequence[str], **options: Any) -> PipeChannel:
         for descriptor in theirs:
             os.close(descriptor)
     stdin, stdout, stderr = ours
-    return PipeChannel("local", stdin, stdout, stderr, _Child(process))
+    return PipeChannel(kind, stdin, stdout, stderr, _Child(process))
 
 
 class LocalBackend:
@@ -148,7 +148,9 @@ class LocalBackend:
             variables = {**self._env, **(env or {})}
             return open_local_pty(argv, pty, env=variables, cwd=cwd or self._cwd, identity=_identity(user))
         try:
-            return _channel(list(argv), env={**self._env, **(env or {})}, cwd=cwd or self._cwd, **_identity(user))
+            return spawn(
+                self.kind, list(argv), env={**self._env, **(env or {})}, cwd=cwd or self._cwd, **_identity(user)
+            )
         except OSError as error:
             raise EnvironmentUnavailable(f"cannot start {argv[0]!r}: {error}") from error
 

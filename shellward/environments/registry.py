@@ -16,6 +16,7 @@ BACKENDS = {
     "local": "shellward.environments.local",
     "docker": "shellward.environments.docker",
     "ssh": "shellward.environments.ssh",
+    "singularity": "shellward.environments.singularity",
 }
 """Name to module. A new backend is one file, one line here, one extra, one test line, one page."""
 

@@ -1,10 +1,12 @@
 """The places at which this repository runs the suite: local with three shells, Docker with two images."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
 import uuid
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from shellward.testing.place import (
     Faults,
     Place,
     Refusal,
+    SmallDisk,
     docker_labelled,
     docker_processes,
     docker_removes,
@@ -20,6 +23,9 @@ from shellward.testing.place import (
     local_processes,
     local_small_disk,
     service_restart,
+    singularity_named,
+    singularity_processes,
+    singularity_removes,
     ssh_left_behind,
     ssh_processes,
     ssh_small_disk,
@@ -31,6 +37,7 @@ RUN = uuid.uuid4().hex[:12]
 LABEL = "shellward.conformance"
 IS_ROOT = os.geteuid() == 0
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
+SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
 SSHD = ROOT / "tests" / "services" / "sshd"
 
 
@@ -176,6 +183,72 @@ def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any
     )
 
 
+def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
+    """A real Apptainer on this machine (tests/services/apptainer), as the user who runs the tests."""
+    begin = f"{name}-{RUN}"
+    small = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{name}")
+    no_limits = "without systemd Apptainer limits nothing; tests/singularity has what is said then"
+    return Place(
+        name=name,
+        kind="singularity",
+        config={"image": str(SIF), "name": begin, **(changes or {})},
+        processes=singularity_processes,
+        left_behind=lambda: singularity_named(begin),
+        faults=Faults(
+            kill_sandbox=singularity_removes,
+            restart_daemon="Apptainer has no daemon",
+            small_disk=(lambda: _small_disk_inside(small)) if can_mount() else "needs root to mount one",
+            small_memory=no_limits,
+            few_pids=no_limits,
+            shared_directory=lambda path: {"mounts": [{"source": str(path), "target": "/shared"}]},
+        ),
+        refusals=[
+            Refusal(name="missing file", config={"image": "/no/such/image.sif"}, mentions=("/no/such/image.sif",)),
+            Refusal(name="missing binary", config={"binary": "no-such-binary"}, mentions=("no-such-binary",)),
+            Refusal(name="no binary", variables={"PATH": "/nowhere"}, mentions=("install apptainer",)),
+            Refusal(name="no image", config={"image": "/etc/hostname"}, mentions=("/etc/hostname",)),
+            Refusal(name="no shell", config={"image": "/usr/share/doc"}, mentions=("/usr/share/doc",)),
+            Refusal(
+                name="not fetched",
+                config={"image": "docker://shellward/no-such:none", "pull": "never"},
+                mentions=("shellward/no-such",),
+            ),
+            Refusal(
+                name="missing source", config={"mounts": [{"source": "/no/x", "target": "/x"}]}, mentions=("/no/x",)
+            ),
+        ],
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "image": 7,
+            "pull": "sometimes",
+            "name": "a/b",
+            "binary": 7,
+            "fakeroot": "perhaps",
+            "writable": "sometimes",
+            "workdir": "/no/such/place",
+            "mounts": [{"source": "/a:b", "target": "/x"}],
+            "network": "bridge",
+            "nv": 7,
+            "memory": "plenty",
+            "cpus": "two",
+            "pids_limit": 0,
+            "cap_add": ["EVERYTHING"],
+            "labels": "x",
+            "lease": "soon",
+            "build_timeout": 0,
+        },
+        **more,
+    )
+
+
+@contextlib.contextmanager
+def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
+    with local_small_disk(directory):
+        yield SmallDisk({"mounts": [{"source": str(directory), "target": "/small"}]}, "/small")
+
+
 @cache
 def can_mount() -> bool:
     """Whether this process may mount a tmpfs: root in most places, not in every container."""
@@ -207,7 +280,17 @@ DOCKER_BUSYBOX = docker("docker-busybox", "shellward/busybox:latest", shell="sh"
 SSH_BASH = ssh("ssh-bash", "shellward-ssh")
 SSH_SH = ssh("ssh-sh", "shellward-sh", shell="sh", changes={"shell": "sh"})
 SSH_ROOT = ssh("ssh-root", "root")
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT)
+SINGULARITY: tuple[Place, ...]
+if "singularity" not in os.environ.get("SHELLWARD_TEST_REQUIRE", "").split(","):
+    SINGULARITY = ()  # a lane of its own: tests/run --singularity
+elif IS_ROOT:
+    SINGULARITY = (singularity("singularity-root"),)
+else:
+    SINGULARITY = (
+        singularity("singularity-user", root=False),
+        singularity("singularity-fakeroot", {"fakeroot": True}),
+    )
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, *SINGULARITY)
 
 
 @cache
@@ -221,6 +304,9 @@ def why_absent(place: Place) -> str:
     if place.kind == "ssh":
         there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
         return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
+    if place.kind == "singularity":
+        there = shutil.which("apptainer") is not None and SIF.exists()
+        return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config["image"])

@@ -21,8 +21,8 @@ from shellward.environments.config import parse_config
 from shellward.environments.docker.channel import DockerChannel
 from shellward.environments.docker.config import LABEL, SCRATCH, DockerConfig, check
 from shellward.environments.docker.container import is_here, processes_root, same_kernel, start
-from shellward.environments.docker.door import INSIDE, Door, sweep
 from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
+from shellward.environments.door import INSIDE, Door, sweep
 
 
 class DockerBackend:

@@ -10,8 +10,8 @@ import msgspec
 
 from shellward.environments.base import OnStep
 from shellward.environments.docker.config import CAPABILITIES, LABEL, PROCESSES, SCRATCH, DockerConfig, Mount
-from shellward.environments.docker.door import INSIDE, Door
 from shellward.environments.docker.engine import mapped, pull, sdk
+from shellward.environments.door import INSIDE, Door
 from shellward.environments.encoding import script
 from shellward.environments.owner import owner
 

@@ -1,5 +1,6 @@
 """The way to a Docker engine: found as the docker command finds it, its errors turned into ours, its images."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ def connect(context: str | None = None) -> Any:
         found = _context(context or os.environ.get("DOCKER_CONTEXT"))
         address = found.Host or address
         return _client(base_url=found.Host, tls=found.TLSConfig or False)
-    except (docker.errors.DockerException, requests.RequestException) as error:
+    except (docker.errors.DockerException, requests.RequestException, PermissionError) as error:
         raise _no_engine(error, address) from error
 
 
@@ -74,6 +75,7 @@ def _client(**where: Any) -> Any:
     ping whose header says it, too.
     """
     docker = sdk()
+    _may_use(str(where.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET))
     usual = docker.constants.DEFAULT_DOCKER_API_VERSION
     client = docker.DockerClient(version=usual, **where, **_POOL)
     try:
@@ -85,6 +87,17 @@ def _client(**where: Any) -> Any:
         return client
     client.close()
     return docker.DockerClient(version=spoken, **where, **_POOL)
+
+
+def _may_use(url: str) -> None:
+    """See that a socket may be used before the SDK tries: where it may not, the SDK forgets a descriptor.
+
+    Raises:
+        PermissionError: it is there, and not for us.
+    """
+    scheme, _, path = url.partition("://")
+    if scheme in ("unix", "http+unix") and os.path.exists(path) and not os.access(path, os.R_OK | os.W_OK):  # noqa: PTH110
+        raise PermissionError(errno.EACCES, "Permission denied", path)
 
 
 def _no_engine(error: BaseException, address: str) -> EnvironmentUnavailable:

@@ -13,10 +13,11 @@ from typing import Any, cast
 import pytest
 
 from shellward import environments
-from shellward.environments.docker import backend, door
+from shellward.environments import door
+from shellward.environments.docker import backend
 from shellward.environments.docker.backend import DockerBackend
 from shellward.environments.docker.channel import DockerChannel
-from shellward.environments.docker.door import INSIDE
+from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
 from shellward.environments.local import memory_backed
 from shellward.environments.pipes import PipeChannel

@@ -1,12 +1,13 @@
 """A door into a container on this very machine: FIFOs in a directory that both sides see.
 
-A process that the engine opens (``docker exec``) is a tenth of a second away, and all it prints is copied by three
-programs. Where client and container share a kernel, neither is needed: the container has a directory of the client's,
-read-only, and FIFOs work there all the same, since opening one for writing changes no file system (open(2), EROFS).
-A doorkeeper in the container (scripts/door.sh) starts what is asked for with FIFOs for its standard streams. The
-client has removed them by the time the process runs, so that nobody else finds them.
+A process that a container's own tool opens (``docker exec``, ``apptainer exec``) is a tenth of a second away, and with
+Docker all it prints is copied by three programs. Where client and container share a kernel, neither is needed: the
+container has a directory of the client's, read-only, and FIFOs work there all the same, since opening one for writing
+changes no file system (open(2), EROFS). A doorkeeper in the container (scripts/door.sh) starts what is asked for with
+FIFOs for its standard streams. The client has removed them by the time the process runs, so that nobody else finds
+them.
 
-It is a short cut and never the only way: what does not come in through the door is opened by the engine, as always.
+It is a short cut and never the only way: what does not come in through the door is opened by that tool, as always.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ INSIDE: Final = "/run/shellward-door"
 """Where the container has the directory."""
 _PREFIX: Final = "shellward-door-"
 _UP_LIMIT: Final = 0.25
-"""Seconds that the first one waits for the doorkeeper; whoever comes later asks again. The engine takes no longer."""
+"""Seconds that the first one waits for the doorkeeper; whoever comes later asks again. An engine takes no longer."""
 _START_LIMIT: Final = 5.0
 _NEW: Final = 60.0
 """Seconds in which a door is being made, and may have no lock yet."""
@@ -41,10 +42,14 @@ class Door:
 
     Args:
         root: its directory on this machine; ``shared`` in it is what the container sees.
+        kind: of the backend, for what is said.
+        patience: seconds that the first one waits for the doorkeeper.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, kind: str = "docker", patience: float = _UP_LIMIT) -> None:
         self.root = root
+        self._kind = kind
+        self._patience = patience
         self.shared = root / "shared"
         self._lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
@@ -99,7 +104,7 @@ class Door:
         except OSError:  # ENXIO: nobody reads there
             return None
         try:
-            channel = self._open(ask, _script(argv, env, cwd))
+            channel = self._open(ask, start_script(argv, env, cwd))
         finally:
             os.close(ask)
         self._shut = channel is None  # what was asked for in vain once costs its limit each time
@@ -109,7 +114,7 @@ class Door:
         up, self._up = self._up, None
         if up is not None:
             try:
-                _readable(up, _UP_LIMIT)
+                _readable(up, self._patience)
             finally:
                 os.close(up)
 
@@ -135,7 +140,7 @@ class Door:
                 return None
             held.pop_all()
         os.close(reading[0])
-        return PipeChannel("docker", stdin, reading[1], reading[2], _Reported(reading[3]))
+        return PipeChannel(self._kind, stdin, reading[1], reading[2], _Reported(reading[3]))
 
     def close(self) -> None:
         """Release this side and leave the door for others. Idempotent."""
@@ -174,7 +179,7 @@ class _Reported:
         os.close(self._report)
 
 
-def _script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> str:
+def start_script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> str:
     """What the doorkeeper runs, with the path of the FIFOs without their numbers as ``$1``."""
     lines = [
         'exec 3>"$1.3" || exit',

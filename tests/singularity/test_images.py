@@ -1,0 +1,137 @@
+"""Images: built and fetched once, whole or not at all."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shellward.core.errors import EnvironmentUnavailable
+from shellward.environments import Environment
+from shellward.environments.singularity.config import SingularityConfig
+from shellward.environments.singularity.images import resolve
+
+APPTAINER = "apptainer"
+
+
+def definition(directory: Path, archive: Path, *lines: str) -> Path:
+    path = directory / "image.def"
+    path.write_text("\n".join([f"Bootstrap: docker-archive\nFrom: {archive}", *lines]) + "\n")
+    return path
+
+
+def test_a_definition_is_built_once_and_again_when_its_files_change(
+    make: Callable[..., Environment], busybox: Path, cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "data").write_text("one\n")
+    path = definition(tmp_path, busybox, "%files", "    data /opt/data", "%environment", "    export FROM_DEF=yes")
+    steps: list[str] = []
+    config = SingularityConfig(image=str(path))
+    first = resolve(APPTAINER, config, steps.append)
+    assert steps
+    assert resolve(APPTAINER, config, lambda _: pytest.fail("it was built again")) == first
+    with make(image=str(path)) as env:
+        assert env.run("cat /opt/data; echo $FROM_DEF").stdout == "one\nyes\n"
+    (tmp_path / "data").write_text("two two\n")
+    assert resolve(APPTAINER, config) != first
+    assert {file.suffix for file in cache.iterdir()} == {".sif", ".lock"}
+
+
+def test_two_programs_that_want_the_same_build_it_once(busybox: Path, cache: Path, tmp_path: Path) -> None:
+    path = definition(tmp_path, busybox, "%labels", "    a b")
+    code = (
+        "import sys; from shellward.environments.singularity.images import resolve;"
+        "from shellward.environments.singularity.config import SingularityConfig;"
+        "steps = []; print(resolve('apptainer', SingularityConfig(image=sys.argv[1]), steps.append));"
+        "print(sum('Build complete' in step for step in steps))"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    said = [process.communicate(timeout=100)[0].split() for process in both]
+    assert said[0][0] == said[1][0]
+    assert sorted(words[1] for words in said) == ["0", "1"]
+    assert len(list(cache.glob("*.sif"))) == 1
+
+
+def test_a_build_that_fails_leaves_nothing_and_says_why(busybox: Path, cache: Path, tmp_path: Path) -> None:
+    path = definition(tmp_path, busybox, "%files", "    no-such-file /opt/x")
+    with pytest.raises(EnvironmentUnavailable, match=r"cannot be built.*no-such-file"):
+        resolve(APPTAINER, SingularityConfig(image=str(path)))
+    assert not [file for file in cache.iterdir() if file.suffix != ".lock"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="not every root has what %post takes; ordinary users have fakeroot")
+def test_post_runs_with_fakeroot(make: Callable[..., Environment], busybox: Path, cache: Path, tmp_path: Path) -> None:
+    path = definition(tmp_path, busybox, "%post", "    echo built >/opt/made")
+    with make(image=str(path), fakeroot=True) as env:
+        assert env.run("cat /opt/made").stdout == "built\n"
+    path = definition(tmp_path, busybox, "%post", "    echo last words; exit 3")
+    with pytest.raises(EnvironmentUnavailable, match="exit status 3"):
+        resolve(APPTAINER, SingularityConfig(image=str(path), fakeroot=True))
+    assert len(list(cache.glob("*.sif"))) == 1
+
+
+def test_a_build_has_a_time_limit(busybox: Path, cache: Path, tmp_path: Path) -> None:
+    path = definition(tmp_path, busybox)
+    with pytest.raises(EnvironmentUnavailable, match="build_timeout"):
+        resolve(APPTAINER, SingularityConfig(image=str(path), build_timeout=0.3))
+    assert not list(cache.glob("*.sif"))
+    assert not list(cache.glob("*.part*"))
+
+
+def test_who_waits_for_a_build_does_not_wait_for_ever(busybox: Path, cache: Path, tmp_path: Path) -> None:
+    path = definition(tmp_path, busybox)
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nsleep 5\nexit 1\n")
+    slow.chmod(0o755)
+    config = SingularityConfig(image=str(path), build_timeout=20)
+
+    def fails() -> None:
+        with pytest.raises(EnvironmentUnavailable):
+            resolve(str(slow), config)
+
+    other = threading.Thread(target=fails)
+    other.start()
+    while not list(cache.glob("*.lock")):
+        pass
+    with pytest.raises(EnvironmentUnavailable, match=r"another program|build_timeout"):
+        resolve(APPTAINER, SingularityConfig(image=str(path), build_timeout=1))
+    other.join()
+
+
+@pytest.mark.usefixtures("cache")
+def test_never_means_never() -> None:
+    with pytest.raises(EnvironmentUnavailable, match="pull is never"):
+        resolve(APPTAINER, SingularityConfig(image="docker://nobody/nothing", pull="never"))
+
+
+def test_a_registry_that_is_not_there(cache: Path) -> None:
+    with pytest.raises(EnvironmentUnavailable, match="cannot be fetched"):
+        resolve(APPTAINER, SingularityConfig(image="docker://127.0.0.1:9/nothing:none"))
+    assert not list(cache.glob("*.sif"))
+
+
+def test_a_sandbox_directory(make: Callable[..., Environment], sandbox: Path) -> None:
+    with make(image=str(sandbox), shell="sh") as env:
+        env.run("echo x >/tmp/x; touch /opt-x 2>/dev/null")
+        assert env.run("cat /tmp/x").stdout == "x\n"
+        assert env.backend.door is not None  # type: ignore[attr-defined]
+    assert not (sandbox / "tmp" / "x").exists(), "the image itself was written to"
+    assert not (sandbox / "opt-x").exists(), "the image itself was written to"
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(os.geteuid() != 0, reason="the test's user may not speak to the engine")
+def test_an_image_of_the_docker_engine(make: Callable[..., Environment]) -> None:
+    with make(image="docker-daemon://shellward/busybox:latest") as env:
+        assert env.run("echo works").stdout == "works\n"
+        assert env.capabilities.shell == "sh"
+    with pytest.raises(EnvironmentUnavailable, match="cannot be fetched"):
+        make(image="docker-daemon://shellward/no-such:none")
