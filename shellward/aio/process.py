@@ -7,6 +7,7 @@ from shellward.aio.loop import in_thread
 from shellward.core.types import Log, ProcessInfo, StreamName, Usage
 from shellward.environments import process as blocking
 from shellward.environments.base import PtySize
+from shellward.terminal.screen import SCROLLBACK, Snapshot
 
 
 class Process:
@@ -75,6 +76,18 @@ class Process:
     async def submit(self, text: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
         """Write a line: ``text`` and Enter."""
         return await in_thread(self.blocking.submit, text, timeout)
+
+    async def send_keys(self, *keys: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
+        """Press keys at its terminal, by name; how many bytes were taken."""
+        return await in_thread(partial(self.blocking.send_keys, *keys, timeout=timeout))
+
+    async def paste(self, text: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
+        """Paste at its terminal; how many bytes were taken."""
+        return await in_thread(self.blocking.paste, text, timeout)
+
+    async def screen(self, *, scrollback: int = SCROLLBACK) -> Snapshot:
+        """Return what is on its terminal's screen, as a person would see it."""
+        return await in_thread(partial(self.blocking.screen, scrollback=scrollback))
 
     async def close_stdin(self) -> None:
         """Let it see the end of its input."""

@@ -2,17 +2,19 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from proxy import Proxy
 
 from shellward import environments
 from shellward.environments.environment import Environment
 from shellward.testing.leaks import assert_nothing_new, holdings
 from shellward.testing.place import sshd_directory
+
+from .proxy import Proxy
 
 SERVICE = Path(__file__).parents[1] / "services" / "sshd"
 PORT = int(os.environ.get("SHELLWARD_SSHD_PORT", "22822"))
@@ -83,7 +85,9 @@ def own_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     directory = tmp_path / "servers"
     monkeypatch.setenv("SHELLWARD_SSHD_DIR", str(directory))
     monkeypatch.setenv("SHELLWARD_SSHD_PORT", str(PORT + 100))
-    for each in tmp_path, tmp_path.parent, tmp_path.parent.parent:
+    for each in (tmp_path, *tmp_path.parents):
+        if each == Path(tempfile.gettempdir()):
+            break
         each.chmod(0o755)  # the servers read their authorized keys as the user who logs in
     subprocess.run([SERVICE, "start"], check=True, capture_output=True)
     yield directory

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PORT, Make
-from proxy import Proxy
 
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.ssh import sftp
+
+from .conftest import PORT, Make
+from .proxy import Proxy
 
 SIZE = 3_000_000
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SERVICE, Make
 
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported
@@ -16,6 +15,8 @@ from shellward.environments.ssh.boot import setup
 from shellward.environments.ssh.host import ask
 from shellward.testing.place import Handle, ssh_left_behind, ssh_processes, ssh_small_disk, sshd_directory
 from shellward.testing.trial import eventually
+
+from .conftest import SERVICE, Make
 
 
 @pytest.mark.parametrize("user", ["shellward-fish", "shellward-tcsh", "shellward-sh", "shellward-noisy"])

@@ -5,14 +5,15 @@ import time
 from typing import Any
 
 import pytest
-from conftest import PORT, Make
-from proxy import Proxy
 
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk
 from shellward.environments.environment import Environment
 from shellward.testing.trial import eventually
+
+from .conftest import PORT, Make
+from .proxy import Proxy
 
 
 def in_mid_command(environment: Environment, what: Any, command: str = "echo begun; echo err >&2; sleep 20") -> Any:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PORT, Make
 
 from shellward import environments
 from shellward.core.errors import ConfigError, EnvironmentUnavailable
+
+from .conftest import PORT, Make
 
 
 @pytest.mark.parametrize("host", ["shellward-target", "shellward-hop", "shellward-command"])

@@ -5,6 +5,7 @@
 # Standard input is the FIFO "in", standard output the file "out". The size is in the file "size", as "ROWS COLUMNS".
 # It holds with what is there: python3 (terminal.py, beside this file), or script of util-linux.
 d=$1
+# shellcheck disable=SC2089  # a program, not words
 line='
 d=$1
 command -p tty >"$d/tty"
@@ -30,6 +31,7 @@ p=$(command -v python3) && "$p" -I -S -c '' 2>/dev/null && exec "$p" -I -S "${0%
 if command -v script >/dev/null && script --version 2>/dev/null | grep -q util-linux; then
   # It runs its command with $SHELL, which may be none that knows this line.
   SHELLWARD_LINE=$line SHELL=/bin/sh
+  # shellcheck disable=SC2090
   export SHELLWARD_LINE SHELL
   q() {
     printf "'"

@@ -492,14 +492,20 @@ def test_a_full_executor_delays_no_timeout() -> None:
     ],
 )
 def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
-    """Every public call of the blocking classes is here, with the same arguments and defaults."""
+    """Every public call of the blocking classes is here, with the same arguments and defaults.
+
+    Terminals in the foreground are for threads only (docs/terminals.md).
+    """
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
     inner |= {"ask_processes", "remove_process", "start_on", "type_into", "alive", "follower"}
+    inner |= {"pty", "open_pty"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
     calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
     for name, call in calls.items():
         if name.startswith("_") or name in inner or not inspect.isfunction(call):
             continue
         arguments = {k: v.default for k, v in inspect.signature(call).parameters.items()}
+        if name == "run":
+            arguments.pop("pty", None)
         assert arguments == {k: v.default for k, v in inspect.signature(getattr(ours, name)).parameters.items()}, name
         assert name in {"stream", "follow"} or inspect.iscoroutinefunction(getattr(ours, name)), name

@@ -156,15 +156,15 @@ def test_what_an_honest_archive_holds(tmp_path: Path) -> None:
     ],
 )
 def test_a_complaint_becomes_the_matching_error(words: str, error: type[OSError]) -> None:
-    raised = files._error(Result(command="", exit_code=1, stderr=words), "/the/path")
+    raised = files.error_of(Result(command="", exit_code=1, stderr=words), "/the/path")
     assert type(raised) is error
     assert raised.filename == "/the/path"
 
 
 def test_a_complaint_of_another_kind_is_told_as_it_is() -> None:
-    raised = files._error(Result(command="", exit_code=9, stderr="bus fell over\n"), "p")
+    raised = files.error_of(Result(command="", exit_code=9, stderr="bus fell over\n"), "p")
     assert (raised.errno, raised.strerror) == (errno.EIO, "bus fell over")
-    assert "exit status 9" in str(files._error(Result(command="", exit_code=9), "p"))
+    assert "exit status 9" in str(files.error_of(Result(command="", exit_code=9), "p"))
 
 
 def test_entries_are_matched_with_their_descriptions() -> None:

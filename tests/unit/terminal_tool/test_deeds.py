@@ -101,16 +101,28 @@ def test_data_cannot_end_what_stands_for_it() -> None:
 
 def test_every_call_that_changes_files_is_guarded() -> None:
     """``restore`` and ``close`` end what is the caller's own; reading is not dangerous by itself."""
-    changing = {"run", "stream", "session", "write_file", "upload"}
-    reading = {"read_file", "list_dir", "stat", "download", "snapshot", "expose", "stats", "capabilities"}
+    changing = {"run", "stream", "session", "write_file", "upload", "start", "pty"}
+    reading = {
+        "read_file",
+        "list_dir",
+        "stat",
+        "download",
+        "snapshot",
+        "expose",
+        "stats",
+        "capabilities",
+        "processes",
+        "process",
+    }
     life = {"restore", "close", "detach", "interrupt", "open", "cwd", "handle", "kind"}
     engine = {
         "make_run", "run_on", "stream_on", "start_of", "ready", "is_ready", "end_from_outside", "control", "why_lost",
-        "helper", "close_session", "borrowed", "check_user",
+        "helper", "close_session", "borrowed", "check_user", "alive", "ask_processes", "remove_process", "start_on",
+        "type_into", "exits", "follower", "open_pty",
     }  # fmt: skip
     known = {name for name in dir(Environment) if not name.startswith("_")}
     assert known == changing | reading | life | engine
-    assert {"write_file", "upload"} <= set(vars(Terminal))
+    assert {"write_file", "upload", "type_into", "open_pty", "make_run"} <= set(vars(Terminal))
 
 
 def test_a_tree_is_named_by_its_files_with_a_dot(tmp_path: Path) -> None:
