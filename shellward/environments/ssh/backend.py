@@ -25,6 +25,7 @@ from shellward.environments.ssh.pool import Pool
 from shellward.environments.ssh.target import resolve, sdk
 
 _LOOK_LIMIT = 5.0
+_START_LIMIT = 10.0
 _TERMINAL = "xterm-256color"
 
 
@@ -78,7 +79,7 @@ class SshBackend:
         """Start a process with a terminal. What would be typed into that is echoed, so the script lies in a file."""
         key = boot.new_key()
         path = f"{self.scratch}/terminal.{key}"
-        script = b'rm -f -- "$0"\n' + boot.sync(key) + text + b"\n"
+        script = b'rm -f -- "$0"\n' + boot.sync(key, tty=True) + text + b"\n"
         call(self.pool, b"umask 077;cat >" + path.encode() + b" <<'" + key.encode() + b"'\n" + script + key.encode())
         channel, connection = self.pool.open()
         inbox = Inbox(channel)
@@ -92,7 +93,7 @@ class SshBackend:
             if isinstance(error, (sdk().SSHException, EOFError, OSError)):
                 raise EnvironmentUnavailable(f"{self.settings.host} gives no terminal: {error}") from error
             raise
-        return SshChannel(
+        made = SshChannel(
             channel,
             inbox,
             boot.sync_of(key),
@@ -100,6 +101,8 @@ class SshBackend:
             connection.why_lost,
             tty=True,
         )
+        made.await_start(_START_LIMIT)
+        return made
 
     def _revive(self) -> None:
         """After a connection was lost: see that the environment is there still, and somebody watches over it."""

@@ -46,10 +46,10 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
-def sync(key: str) -> bytes:
-    """Return the line of shell that tells where the output begins."""
+def sync(key: str, *, tty: bool = False) -> bytes:
+    """Return the line of shell that tells where the output begins; at a terminal, both streams are one."""
     text = quote(b"\\036" + key.encode() + b"\\0")
-    return b"printf " + text + b";printf " + text + b" >&2\n"
+    return b"printf " + text + (b"\n" if tty else b";printf " + text + b" >&2\n")
 
 
 def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, scratch: str, *, stay: bool = False) -> bytes:
@@ -100,12 +100,12 @@ def setup(name: str, kept: bytes, cwd: str | None, lease: int) -> bytes:
 
 def watch() -> bytes:
     """Return the lines that start a watchdog; they need ``i``, ``d`` and ``s`` (see ``setup``)."""
-    program = f'{_sweeper()}{script("lease.sh")}sw_end SHELLWARD_SANDBOX="$3;" "$4"\n'.encode()
+    program = f'{_sweeper()}{script("lease.sh")}sw_end SHELLWARD_SANDBOX="$6;" "$7"\n'.encode()
     # By standard input: what is on a command line is in everybody's way who looks at the process table.
     run = (
         b"(trap '' HUP;cd /;"
         + WATCHDOG.encode()
-        + b'="$i;" exec sh -c \'eval "$(cat)"\' shellward "$d/lease" "$s" "$i" "$d")'
+        + b'="$i;" exec sh -c \'eval "$(cat)"\' shellward "$d/lease" "$s" "" "" "$d/processes" "$i" "$d")'
     )
     return run + b" <<'" + _END + b"' >/dev/null 2>&1 &\n" + program + _END + b"\n"
 

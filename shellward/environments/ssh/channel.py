@@ -73,6 +73,14 @@ class SshChannel:
                 return came
         return None
 
+    def await_start(self, timeout: float) -> None:
+        """Wait until the process begins: what is typed before that is echoed among the login shell's words."""
+        deadline = time.monotonic() + timeout
+        while self._noise and (left := deadline - time.monotonic()) > 0:
+            if not self._poll.poll(left * 1000) or not (came := self._take()):
+                return
+            self._inbox.put_back([piece for each in came if (piece := self._without_noise(each))])
+
     def _take(self) -> list[Piece]:
         pieces = []
         room = _READ

@@ -7,6 +7,7 @@ when one stream is read empty at the very moment at which something comes on the
 import os
 import threading
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from shellward.core.types import StreamName
@@ -34,6 +35,13 @@ class Inbox:
         with self._lock:
             self._pieces.append((stream, data))
             self._raise()
+
+    def put_back(self, pieces: Sequence[tuple[StreamName, bytes]]) -> None:
+        """Add before all else what was taken too soon."""
+        with self._lock:
+            self._pieces.extendleft(reversed(pieces))
+            if self._pieces:
+                self._raise()
 
     def end(self) -> None:
         """Nothing comes any more."""
