@@ -134,7 +134,7 @@ class Door:
             stdin = _opened(paths[0], os.O_WRONLY, held)
             try:
                 os.write(ask, f"{name}\n".encode())
-            except BlockingIOError:  # somebody in there has filled it
+            except (BlockingIOError, BrokenPipeError):  # somebody in there has filled it; or it has just ended
                 return None
             if not _readable(reading[3], _START_LIMIT) or os.read(reading[3], 1) != b"\n":
                 return None

@@ -118,15 +118,17 @@ def follow(
     environment: "Environment", process: "Process", path: str, offset: int, timeout: float | None
 ) -> Generator[bytes, None, None]:
     """Yield a file's bytes as they come, until its process has ended; see ``Process.follow``."""
+    # tail skips what is there, and no more: where the place lies beyond the end, what comes first is left out here.
+    now = read(environment, path, min(offset, 0), 0)
     if offset < 0:
-        offset = read(environment, path, offset, 0).offset
+        offset = now.offset
     deadline = None if timeout is None else time.monotonic() + timeout
-    at, until = offset, None
+    at, until = min(offset, now.size), None
     with ExitStack() as stack:
         wake = _Wake()
         stack.callback(wake.close)
         stack.enter_context(environment.exits.expect(process.id, wake.set))
-        channel = environment.follower(path, offset, process.user)
+        channel = environment.follower(path, at, process.user)
         stack.callback(channel.close)
         wait = select.poll()
         wait.register(channel.fileno(), select.POLLIN)
@@ -141,8 +143,10 @@ def follow(
                 raise ConnectionLost("the connection to the sandbox ended")
             for piece in pieces:
                 if piece.stream is StreamName.STDOUT and piece.data:
+                    wanted = piece.data[max(0, offset - at) :]
                     at += len(piece.data)
-                    yield piece.data
+                    if wanted:
+                        yield wanted
             if not pieces and (not (events := wait.poll(left * 1000)) or wake.reader in dict(events)) and until is None:
                 wake.clear()
                 if not process.poll().running:

@@ -193,6 +193,10 @@ def logs_by_offset(t: Trial) -> None:
 
 def following(t: Trial) -> None:
     """Output is followed as it comes, from any offset, to the very end and no further."""
+    later = _started(t, "read x; printf abcdef")
+    rest = later.follow(4)  # where there is nothing yet
+    later.submit("")
+    assert b"".join(rest) == b"ef"
     process = _started(t, "echo a; read x; echo b; read x; printf c")
     pieces = process.follow(1)
     assert next(pieces) == b"\n"

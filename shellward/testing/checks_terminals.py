@@ -210,8 +210,13 @@ def an_editor_edits_and_saves(t: Trial) -> None:
         session.send_keys("Down", "0", "i")
         session.write("new: ")
         session.send_keys("Escape")
-        shown = _see(session, re.compile("^new: second line$", re.MULTILINE))
-        assert (shown.row, shown.column) == (1, 4)
+        _see(session, re.compile("^new: second line$", re.MULTILINE))
+
+        def place() -> tuple[int, int]:
+            shown = session.screen()
+            return shown.row, shown.column
+
+        assert eventually(lambda: place() == (1, 4)), place()  # on its last letter, once the insertion is over
         session.write(":wq\r")
         assert session.wait(15) == 0
     assert t.env.read_file(file) == b"first line\nnew: second line\n"

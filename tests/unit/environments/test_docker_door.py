@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -244,4 +245,17 @@ def test_an_engine_that_cannot_see_our_files(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(backend.start.__globals__["Door"], "make", elsewhere)
     with make() as env:
         assert of(env).door is None
+        assert opened(env) is DockerChannel
+
+
+def test_a_doorkeeper_that_ends_while_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with make() as env:
+        write = os.write
+
+        def broken(descriptor: int, data: bytes) -> int:
+            if len(data) == 33:  # a name
+                raise BrokenPipeError
+            return write(descriptor, data)
+
+        monkeypatch.setattr(os, "write", broken)
         assert opened(env) is DockerChannel
