@@ -103,8 +103,8 @@ def test_wrong_usage() -> None:
 def test_prune_leaves_what_runs() -> None:
     name = begin(*IN_DOCKER, "--set", "lease=60", "--no-stdin", "--", "sleep", "300")
     (entry,) = (each for each in json.loads(cli("ps", "--json").stdout) if each["session_id"] == name)
-    assert cli("env", "prune").returncode == 0
+    assert cli("env", "prune", "--env", "local").returncode == 0
     assert entry["environment"] in {each["handle"] for each in environments()}
     cli("kill", name)
-    assert cli("env", "prune").returncode == 0
+    assert cli("env", "prune", "--env", "local").returncode == 0
     assert wait_for(lambda: entry["environment"] not in {each["handle"] for each in environments()})

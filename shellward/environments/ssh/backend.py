@@ -17,7 +17,7 @@ from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
 from shellward.environments.ssh import boot, records, sftp
-from shellward.environments.ssh.channel import SshChannel
+from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
 from shellward.environments.ssh.host import ask, call, complaint, end, find, seconds, start
 from shellward.environments.ssh.inbox import Inbox
@@ -87,7 +87,7 @@ class SshBackend:
             channel.get_pty(_TERMINAL, size.columns, size.rows)
             channel.exec_command(f"exec sh {path}")
         except BaseException as error:
-            channel.close()
+            abandon(channel)
             inbox.release()
             self.pool.release(connection)
             if isinstance(error, (sdk().SSHException, EOFError, OSError)):

@@ -4,6 +4,7 @@ import select
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from shellward.core.errors import ConnectionLost, Unsupported
@@ -153,12 +154,16 @@ class SshChannel:
             return
         self._closed = self._ended = True
         try:
-            self._channel.close()
-        except _ssh_errors():
-            pass  # the connection is gone, and the channel with it
+            abandon(self._channel)
         finally:
             self._inbox.release()
             self._release()
+
+
+def abandon(channel: Any) -> None:
+    """Close one of paramiko's channels; when the connection is gone, it is gone with it."""
+    with suppress(*_ssh_errors()):
+        channel.close()
 
 
 def _ssh_errors() -> tuple[type[Exception], ...]:

@@ -8,7 +8,7 @@ import msgspec
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import StreamName
 from shellward.environments.ssh import boot
-from shellward.environments.ssh.channel import SshChannel
+from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig
 from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
@@ -32,7 +32,7 @@ def start(pool: Pool, text: bytes) -> SshChannel:
     try:
         channel.exec_command(boot.COMMAND)
     except BaseException as error:
-        channel.close()
+        abandon(channel)
         inbox.release()
         pool.release(connection)
         if isinstance(error, (sdk().SSHException, EOFError, OSError)):

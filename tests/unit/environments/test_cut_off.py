@@ -1,5 +1,6 @@
 """Ctrl-C while a command is being sent: nothing runs on, and the shell takes the next command."""
 
+import secrets
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from shellward.environments.pipes import PipeChannel
 @pytest.mark.parametrize("shell", ["bash", "sh"])
 def test_interrupted_while_sending(monkeypatch: pytest.MonkeyPatch, shell: str, share: float, how: str) -> None:
     write = PipeChannel.write
+    sleep = f"sleep 4{secrets.randbelow(10**9)}"  # others look for theirs on this machine, too
     with environments.create("local", shell=shell) as env:
         env.run("X=kept")
 
@@ -23,8 +25,8 @@ def test_interrupted_while_sending(monkeypatch: pytest.MonkeyPatch, shell: str, 
 
         monkeypatch.setattr(PipeChannel, "write", cut_off)
         with pytest.raises(KeyboardInterrupt):
-            getattr(env, how)("sleep 40.5")
+            getattr(env, how)(sleep)
         started = time.monotonic()
         assert env.run("echo $X", timeout=10).stdout == "kept\n"
         assert time.monotonic() - started < 10
-        assert env.run("pgrep -fx '[s]leep 40.5'").stdout == ""
+        assert env.run(f"pgrep -fx '[s]{sleep[1:]}'").stdout == ""
