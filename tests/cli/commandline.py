@@ -39,6 +39,13 @@ def cli(*words: str, stdin: bytes | int = subprocess.DEVNULL, **more: Any) -> su
     return subprocess.run([*SHELLWARD, *words], check=False, **given, **more)
 
 
+def on(host: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command on a machine that calls itself ``host``."""
+    program = f"import socket; socket.gethostname = lambda: {host!r}\nfrom shellward.cli.main import main; main()"
+    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 60, "env": environ()}
+    return subprocess.run([sys.executable, "-c", program, *words], check=False, **given)  # type: ignore[call-overload,no-any-return]
+
+
 def start(*words: str, **more: Any) -> "subprocess.Popen[bytes]":
     more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
     return subprocess.Popen([*SHELLWARD, *words], env=environ(), **more)

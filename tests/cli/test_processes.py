@@ -1,13 +1,14 @@
 """Background processes from the command line: started by one program, found and ended by others."""
 
 import json
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commandline import IN_DOCKER, PLACES, cli, environments, start, wait_for
+from commandline import IN_DOCKER, PLACES, cli, environments, on, start, wait_for
 
 
 @pytest.fixture(autouse=True)
@@ -101,10 +102,12 @@ def test_wrong_usage() -> None:
 
 @pytest.mark.docker
 def test_prune_leaves_what_runs() -> None:
-    name = begin(*IN_DOCKER, "--set", "lease=60", "--no-stdin", "--", "sleep", "300")
+    host = f"test-{secrets.token_hex(6)}"  # nothing of other tests' is pruned from there
+    made = on(host, "start", "--json", *IN_DOCKER, "--set", "lease=60", "--no-stdin", "--", "sleep", "300")
+    name = str(json.loads(made.stdout)["session_id"])
     (entry,) = (each for each in json.loads(cli("ps", "--json").stdout) if each["session_id"] == name)
-    assert cli("env", "prune", "--env", "local").returncode == 0
+    assert on(host, "env", "prune").returncode == 0
     assert entry["environment"] in {each["handle"] for each in environments()}
     cli("kill", name)
-    assert cli("env", "prune", "--env", "local").returncode == 0
+    assert on(host, "env", "prune").returncode == 0
     assert wait_for(lambda: entry["environment"] not in {each["handle"] for each in environments()})
