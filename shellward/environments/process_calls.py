@@ -219,7 +219,10 @@ class ProcessCalls:
         """Remove the directory of a process."""
         if not _ID.match(process.id):  # it is part of what is removed with everything in it
             raise ConfigError(f"process: {process.id!r} is no id")
-        self.ask_processes(process.user, f"command -p rm -rf -- {process_io.word(process.directory)}")
+        place = process_io.word(process.directory)
+        # Who keeps its input open waits for this, and would for ever once it is gone: see supervise.sh.
+        wake = f"if [ -p {place}/ctl ]; then command : 1<>{place}/ctl; fi"
+        self.ask_processes(process.user, f"{wake}; command -p rm -rf -- {place}")
 
     def follower(self, path: str, offset: int, user: str | None) -> "Channel":
         """Open a channel that prints a file as it grows."""
