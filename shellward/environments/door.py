@@ -17,6 +17,7 @@ import select
 import shlex
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
@@ -29,8 +30,9 @@ from shellward.environments.pipes import PipeChannel
 INSIDE: Final = "/run/shellward-door"
 """Where the container has the directory."""
 _PREFIX: Final = "shellward-door-"
-_UP_LIMIT: Final = 0.25
-"""Seconds that the first one waits for the doorkeeper; whoever comes later asks again. An engine takes no longer."""
+_UP_LIMIT: Final = 2.0
+"""Seconds that the first ones wait for the doorkeeper, which says so if there can be none. On a busy machine it comes
+late, and a shell that did not wait for it would be a slow one for as long as it lives."""
 _START_LIMIT: Final = 5.0
 _NEW: Final = 60.0
 """Seconds in which a door is being made, and may have no lock yet."""
@@ -43,7 +45,7 @@ class Door:
     Args:
         root: its directory on this machine; ``shared`` in it is what the container sees.
         kind: of the backend, for what is said.
-        patience: seconds that the first one waits for the doorkeeper.
+        patience: seconds that the first ones wait for the doorkeeper.
     """
 
     def __init__(self, root: Path, kind: str = "docker", patience: float = _UP_LIMIT) -> None:
@@ -54,6 +56,7 @@ class Door:
         self._lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
         self._up: int | None = None
+        self._coming = threading.Lock()
         self._mode = 0o600
         self._shut = False
 
@@ -111,12 +114,13 @@ class Door:
         return channel
 
     def _await_keeper(self) -> None:
-        up, self._up = self._up, None
-        if up is not None:
-            try:
-                _readable(up, self._patience)
-            finally:
-                os.close(up)
+        with self._coming:  # who comes meanwhile waits, too
+            up, self._up = self._up, None
+            if up is not None:
+                try:
+                    _readable(up, self._patience)
+                finally:
+                    os.close(up)
 
     def _open(self, ask: int, script: str) -> PipeChannel | None:
         name = os.urandom(16).hex()

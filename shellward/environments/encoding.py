@@ -30,6 +30,7 @@ class Request:
         subshell: run it in a subshell, so that it leaves no trace in this shell.
         state: with ``subshell``: where the state to begin with is saved, without the number at its end.
         state_number: number of the state that is meant, when it is to be no other; without it the command does not run.
+        traceless: with ``subshell``: its status is nobody's either, and ``$?`` stays as it was.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Request:
     subshell: bool = False
     state: str | None = None
     state_number: int | None = None
+    traceless: bool = False
 
 
 @cache
@@ -207,7 +209,7 @@ class Dialect:
         if request.subshell:
             number = b"%s.%d;" % (mark.encode(), count)
             before = self._take_over(request, request.state, number) if request.state else b""
-            run = b"(" + before + run + b")"
+            run = b"(" + before + run + (b")||\\__sw_y_" if request.traceless else b")")
         return run if request.cwd is None else self._with_cwd(request.cwd, run)
 
     def _with_cwd(self, cwd: str, run: bytes) -> bytes:
@@ -289,7 +291,7 @@ class Bash(Dialect):
         # See bash.sh for the end.
         counted = b"%08d%08d%s__sw_\nexit 125 #%s\n" % (len(text), count, text, nonce)
         if not (request.merge_stderr or request.stdin_file):
-            return begin + b"__sw\n" + counted
+            return begin + (b"__sw_N=1;__sw\n" if request.traceless else b"__sw\n") + counted
         before, stdin = b"", b""
         if request.stdin is not None and request.stdin_file is not None:
             data = printf_escape(request.stdin)

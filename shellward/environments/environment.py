@@ -58,6 +58,7 @@ class Environment(FileCalls, ProcessCalls, PtyCalls):
         self._numbers = itertools.count(1)
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
+        self._prepared = {}
         self._terminals: set[PtySession] = set()
         self._outputs: tempfile.TemporaryDirectory[str] | None = None
         _open_environments.add(self)
@@ -302,6 +303,7 @@ class Environment(FileCalls, ProcessCalls, PtyCalls):
             self._exits.close()
         lease.drop(self)
         if self.backend.lease is None:
+            self.drop_prepared()
             for control in self._pool.controls():
                 with suppress(EnvironmentUnavailable):  # gone already, and what it would end too
                     control.end_all()
@@ -378,8 +380,12 @@ class Environment(FileCalls, ProcessCalls, PtyCalls):
             base_cwd=start.cwd,
             spool=self._output_file,
             on_output=on_output,
-            bash=(shell.kind or self._default.kind) == "bash",
+            bash=self.speaks_bash(shell),
         )
+
+    def speaks_bash(self, shell: Shell) -> bool:
+        """Whether a shell, open or not, is bash."""
+        return (shell.kind or self._default.kind) == "bash"
 
     def start_of(self, shell: Shell) -> Start:
         """Say which state a command on a shell would begin with now."""

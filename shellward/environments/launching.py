@@ -29,6 +29,9 @@ class Launch:
         stdin: what standard input holds; None: it stays open, to be written to.
         ttl: seconds for which it keeps its sandbox alive.
         size: rows and columns of its terminal; None: it has none.
+        following: id of a process to come: its directory is made when this one has started, where nobody waits
+            for that. Empty: none. In bash alone.
+        tidy: remove what killed clients have left of that kind.
     """
 
     root: str
@@ -39,6 +42,8 @@ class Launch:
     stdin: bytes | None = None
     ttl: float = 0.0
     size: tuple[int, int] | None = None
+    following: str = ""
+    tidy: bool = False
 
     @property
     def directory(self) -> str:
@@ -68,7 +73,8 @@ class Launch:
             f"__sw_a={_word(encode_text(supervisor))} __sw_n={kind} __sw_p={shell}",
             f"__sw_t={_word(encode_text(holder)) if self.size else ''}",
             "command printf '%s\\n' '{} {}' >\"$__sw_d/size\" || exit".format(*self.size) if self.size else "",
-            f"__sw_e={int(self.ttl)}",
+            f"__sw_e={int(self.ttl)} __sw_g={1 if self.tidy else ''}",
+            f"__sw_w={_word(encode_text(f'{self.root}/{self.following}')) if self.following else ''}",
             f"__sw_i={_word(printf_escape(self.stdin or b''))}",
             f"__sw_u={_word(json.dumps(self.record).encode())}",
             f"__sw_c={_word(encode_text(command))}",

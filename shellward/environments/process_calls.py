@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
@@ -35,15 +36,13 @@ _SHOWN: Final = 8192
 _ID: Final = re.compile(r"[a-z0-9]{6,40}\Z")
 
 
-def new_id() -> str:
-    """Make an id for a process."""
-    return f"p{secrets.token_hex(6)}"
-
-
 class ProcessCalls:
     """Part of ``Environment``: background processes in it."""
 
     _exits: Exits | None = None
+    _prepared: dict[str | None, str]
+    """Ids whose directory is there already, by user; made by the start before."""
+    _tidied = False
 
     def _all(self) -> "Environment":
         return cast("Environment", self)
@@ -73,7 +72,7 @@ class ProcessCalls:
             task: id of the task that it belongs to.
             ttl: seconds for which it keeps its sandbox alive without a client; then it is nobody's, and may be
                 ended.
-            name: its id, when the caller has to know it before (see ``new_id``).
+            name: its id, when the caller has to know it before (see ``new_process_id``).
 
         Raises:
             ConnectionLost: the sandbox went away; it may have been started.
@@ -90,6 +89,15 @@ class ProcessCalls:
             return self.start_on(
                 shell, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user, task=task, ttl=ttl, name=name
             )
+
+    def new_process_id(self, user: str | None = None) -> str:
+        """Make an id for a process; one that is prepared already starts sooner.
+
+        Args:
+            user: who it will run as.
+        """
+        with self._all().lock:
+            return self._prepared.pop(user, None) or _new_id()
 
     def start_on(
         self,
@@ -113,7 +121,8 @@ class ProcessCalls:
         if name is not None and not _ID.match(name):
             raise ConfigError(f"name: 6 to 40 small letters and digits, not {name!r}")
         call = make_call(command, stdin=stdin, cwd=cwd, env=env, timeout=_LIMIT, full_output=False)
-        name = name or new_id()
+        name = name or self.new_process_id(user)
+        following = _new_id() if environment.speaks_bash(shell) else ""
         record = Record(
             owner=owner(),
             born=born(os.getpid()),
@@ -135,8 +144,14 @@ class ProcessCalls:
             ttl=ttl,
             stdin=stdin.encode() if isinstance(stdin, str) else stdin,
             size=size,
+            following=following,
+            tidy=not self._tidied,
         )
-        return self._launch(shell, call, launch)
+        process = self._launch(shell, call, launch)
+        if following:
+            with environment.lock:
+                self._prepared[user], self._tidied = following, True
+        return process
 
     def _can_hold(self, pty: bool | PtySize, user: str | None) -> tuple[int, int]:
         """See that a terminal can be held in the sandbox; returns its rows and columns."""
@@ -224,12 +239,27 @@ class ProcessCalls:
         wake = f"if [ -p {place}/ctl ]; then command : 1<>{place}/ctl; fi"
         self.ask_processes(process.user, f"{wake}; command -p rm -rf -- {place}")
 
+    def drop_prepared(self) -> None:
+        """Remove what was prepared for a process that did not come."""
+        environment = self._all()
+        with environment.lock:
+            left, self._prepared = self._prepared, {}
+        for user, name in left.items():
+            place = process_io.word(f"{environment.backend.processes}/{name}")
+            # It may not be there yet, and comes when this is over: then the next one that is started finds it.
+            with suppress(EnvironmentUnavailable):
+                environment.control(user).call(f"command -p rmdir -- {place}")
+
     def follower(self, path: str, offset: int, user: str | None) -> "Channel":
         """Open a channel that prints a file as it grows."""
         environment = self._all()
         environment.alive()
         argv = ["sh", "-c", script("follow.sh"), "shellward", path, str(offset)]
         return environment.backend.open(argv, env={"SHELLWARD_COMMAND": f"{environment.id}.follow.0;"}, user=user)
+
+
+def _new_id() -> str:
+    return f"p{secrets.token_hex(6)}"
 
 
 def _plain(record: Record) -> dict[str, object]:

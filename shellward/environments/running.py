@@ -102,6 +102,7 @@ class Run:
             stdin_file=self.stdin_file,
             merge_stderr=call.merge_stderr,
             subshell=pooled or launch is not None,
+            traceless=launch is not None,
             state=saved,
             state_number=state_number,
         )

@@ -16,7 +16,6 @@ from shellward.core.errors import EnvironmentUnavailable
 from shellward.core.limits import PROCESS_TTL
 from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName
 from shellward.environments.owner import owner
-from shellward.environments.process_calls import new_id
 from shellward.process_registry.notify import Notifier
 from shellward.process_registry.records import LOCAL, Entry, Notice
 from shellward.process_registry.store import Store
@@ -164,7 +163,7 @@ class ProcessRegistry:
         there = environment or self.environment(LOCAL)
         place = self.use(there)
         patterns = tuple(watch)
-        name = new_id()
+        name = there.new_process_id(user)
         shown = command if isinstance(command, str) else " ".join(map(str, command))
         info = ProcessInfo(
             id=name, command=shown, cwd="", pid=0, born="", state=ProcessState.RUNNING, started=datetime.now(UTC),

@@ -13,7 +13,7 @@
 # /dev/null: what bash traces, echoes or complains of between commands is nobody's output.
 exec 250>&1 251>&2 >/dev/null 2>&1
 builtin shopt -s expand_aliases
-__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l=
+__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N=
 # A call copies a function's body, and each page that is written after a fork costs a copy: what is seldom needed
 # stands in functions of its own.
 __sw_r() {
@@ -47,8 +47,20 @@ __sw_K=' . : alias bg bind break builtin caller case cd command compgen complete
 __sw_K=${__sw_K//[[:space:]]/ }
 # What a command that may change the state needs before it runs.
 __sw_b() {
+  if [[ $__sw_N ]]; then # it runs in a subshell of its own
+    [[ $__sw_L ]] && __sw_l=1
+    __sw_N=
+    builtin return
+  fi
   case $__sw_c in *'('*')'* | *function* | *source* | *eval* | *.[[:blank:]]*) __sw_F=1 ;; esac
   [[ $__sw_c == *exec* && $__sw_f ]] && __sw_u
+}
+# After a subshell whose command is no command of the user's: what "$?" was is what it stays.
+__sw_y_() {
+  builtin local __sw_h=$?
+  if [[ $__sw_o == *e* ]]; then builtin return 0; fi
+  if [[ $__sw_h == 141 ]]; then builtin return "$__sw_s"; fi
+  builtin return "$__sw_h"
 }
 # An exec leaves no later moment to save the state, so it is watched for; a DEBUG trap of the user's stays alone.
 __sw_u() {
@@ -196,4 +208,4 @@ __sw_t() {
   for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
   for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
 } 2>/dev/null
-builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_d __sw_e __sw_w __sw_x __sw_t __sw_v __sw __sw_ __sw_k __sw_u __sw_y
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_d __sw_e __sw_w __sw_x __sw_t __sw_v __sw __sw_ __sw_k __sw_u __sw_y __sw_y_

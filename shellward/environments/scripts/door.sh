@@ -7,7 +7,8 @@
 # with "&" would ignore Ctrl-C for good, and this shell would have to bury it.
 d=$1
 exec 0<>"$d/ask" || exit
-if ! command -v setsid; then exit; fi >/dev/null
+# Who waits for this finds nobody at "ask" then, and asks no more.
+if ! command -v setsid >/dev/null; then exec 0</dev/null 1<>"$d/up" && echo && exit; fi
 echo 1<>"$d/up"
 while IFS= read -r n; do
   case $n in

@@ -2,7 +2,8 @@
 #
 # The client has set: __sw_r the root, __sw_y its mode, __sw_a the supervisor's path, __sw_n kind of standard input,
 # __sw_p the shell's program, __sw_u the record, __sw_c the command, __sw_q what to run, __sw_t the terminal holder,
-# __sw_e seconds for which it keeps its sandbox.
+# __sw_e seconds for which it keeps its sandbox, __sw_w a directory to make for the next one, __sw_g whether to remove
+# old ones.
 command printf '%s\n' "$PWD" >"$__sw_d/cwd" && command printf '%s\n' "$__sw_u" >"$__sw_d/owner" &&
   command printf '%s' "$__sw_c" >"$__sw_d/command" && command printf '%s' "$__sw_q" >"$__sw_d/run" || exit
 if [ "$__sw_n" = file ]; then command printf %b "$__sw_i" >"$__sw_d/input" || exit; fi
@@ -26,4 +27,10 @@ IFS=' ' read -r __sw_s __sw_l </proc/self/stat
   command printf '%s\n' "$__sw_l"
   kill -s PIPE "$__sw_s"
   kill -s KILL "$__sw_s" 2>/dev/null
+  # Nobody waits for this any more. What killed clients have left of the kind goes, too.
+  exec >/dev/null 2>&1
+  if [ -n "$__sw_w" ]; then
+    command -p mkdir -m 700 -- "$__sw_w"
+    if [ -n "$__sw_g" ]; then command -p find "${__sw_w%/*}" -maxdepth 1 -type d -name 'p*' -empty -mmin +60 -exec rmdir {} +; fi
+  fi
 }

@@ -2,7 +2,9 @@
 # $1 for $2 seconds. Clients change it; a clock is not needed, so a suspended machine costs nobody his sandbox.
 # With $3, a directory, the script $4 (door.sh) is run beside it. $5 holds the directories of background processes: one
 # that runs keeps the sandbox for the seconds after its start that stand in its file "supervisor", as if it renewed it.
-if [ -n "$3" ]; then setsid setsid sh -c "$4" shellward-door "$3" </dev/null; fi >/dev/null 2>&1
+if [ -n "$3" ]; then
+  if command -v setsid; then setsid setsid sh -c "$4" shellward-door "$3" </dev/null; else echo 1<>"$3/up"; fi
+fi >/dev/null 2>&1
 trap 'exit 0' TERM INT
 # Whether such a process is there.
 held() {

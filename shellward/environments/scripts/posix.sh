@@ -16,6 +16,13 @@ __sw_d() {
   __sw_in=$1
   command printf %b "$2" >|"$1"
 }
+# After a subshell whose command is no command of the user's: what "$?" was is what it stays.
+__sw_y_() {
+  __sw_z=$?
+  case $__sw_o in *e*) return 0 ;; esac
+  if [ "$__sw_z" = 141 ]; then return "$__sw_s"; fi
+  return "$__sw_z"
+}
 # In the command's own line, so that -x and -v do not show the next one.
 __sw_b() {
   __sw_s=$?
