@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from shellward.core.types import ProcessState
 from shellward.testing.trial import eventually, fault, lease, line_of, no_lease, raises, terms
 
 if TYPE_CHECKING:
+    from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
 
@@ -82,10 +84,12 @@ def outlives_its_client_on_this_machine(t: Trial) -> None:
 def clients_killed_at_any_moment(t: Trial) -> None:
     """Clients killed again and again at random moments: nothing they started is lost, there twice, or left behind."""
     rounds = int(os.environ.get("SHELLWARD_TEST_KILLS", "200"))
+    tasks = set()
     env = t.fresh(lease=300) if t.place.lease else t.env
     attach = f"environments.attach({env.handle!r})" if t.place.lease else "make()"
     for number in range(rounds):
         task = uuid.uuid4().hex
+        tasks.add(task)
         client = t.client(
             f"""
             env = {attach}
@@ -112,6 +116,21 @@ def clients_killed_at_any_moment(t: Trial) -> None:
         for name in found:
             env.process(name).remove()
         assert task not in {info.task for info in env.processes()}
+    for info in env.processes():  # the sandbox was told of these while their client died, and was slower than we
+        if info.task in tasks:
+            env.process(info.id).remove()
+    assert eventually(lambda: not _unlisted(t, env), 15), f"nobody knows of {_unlisted(t, env)}"
+
+
+def _unlisted(t: Trial, env: Environment) -> dict[str, str]:
+    """Processes of supervisors whose directory is gone, or was never there for others to see."""
+    seen = {
+        found[1]: row.args
+        for row in t.place.processes(env)
+        if row.state != "Z" and (found := re.search(r"/\.supervise-\w+ \S*/(\w+)", row.args))
+    }
+    known = {info.id for info in env.processes()}
+    return {name: args for name, args in seen.items() if name not in known}
 
 
 @terms(lease, limit=120)
