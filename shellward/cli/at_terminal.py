@@ -8,9 +8,8 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
-from shellward.environments.pty import PtySession
 from shellward.terminal.modes import Modes
 
 _READ: Final = 1 << 16
@@ -109,6 +108,26 @@ def own_size() -> tuple[int, int]:
     return size.lines or 24, size.columns or 80
 
 
+class Session(Protocol):
+    """The program's side; ``PtySession`` is one."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything was read, and no more comes."""
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when there is something to read."""
+
+    def read(self, timeout: float, /) -> bytes:
+        """Return what has come."""
+
+    def write(self, data: bytes, /) -> None:
+        """Type."""
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Change its size."""
+
+
 class Joined:
     """A person at a program's terminal: keys there, output here, sizes followed.
 
@@ -119,7 +138,7 @@ class Joined:
     """
 
     def __init__(
-        self, session: PtySession, own: OwnTerminal, detach: Callable[[bytes], bytes | None] | None = None
+        self, session: Session, own: OwnTerminal, detach: Callable[[bytes], bytes | None] | None = None
     ) -> None:
         self._session = session
         self._own = own

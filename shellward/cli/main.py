@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "ps": Entry("shellward.cli.process.ps", "List background processes."),
     "logs": Entry("shellward.cli.process.logs", "Print what a background process prints."),
     "send": Entry("shellward.cli.process.send", "Type into a background process."),
+    "attach": Entry("shellward.cli.process.attach", "Join the terminal of a background process."),
     "wait": Entry("shellward.cli.process.wait", "Wait for the end of a background process."),
     "kill": Entry("shellward.cli.process.kill", "End a background process with its tree."),
     "rm": Entry("shellward.cli.process.rm", "Remove background processes with their output."),

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from shellward.core.errors import ConfigError, Unsupported
+from shellward.core.errors import ConfigError
 from shellward.core.limits import KILL_GRACE
 from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName, Usage, signal_name
 from shellward.environments import process_io
 from shellward.environments.encoding import quote
-from shellward.terminal.keys import CURSOR_KEYS, encode_key, encode_paste
-from shellward.terminal.screen import SCROLLBACK, Screen
+from shellward.environments.process_terminal import ProcessTerminal
 
 if TYPE_CHECKING:
-    from shellward.environments.base import Channel, PtySize
+    from shellward.environments.base import Channel
     from shellward.environments.environment import Environment
     from shellward.environments.watching import Exits
-    from shellward.terminal.screen import Snapshot
 
 LINES: Final = 8
 """Of what scripts/process.sh tells of one process."""
@@ -34,8 +32,6 @@ _LOOK_AGAIN: Final = 5.0
 _ROUNDS: Final = 60
 _BEGINS: Final = 90.0
 """Seconds in which a process that was begun has to have its supervisor; see ``process_calls``."""
-_DRAWN: Final = 1 << 20
-"""Bytes of output that a screen is drawn from."""
 _SIGNALS: Final = frozenset(
     ("HUP", "INT", "QUIT", "TERM", "KILL", "USR1", "USR2", "STOP", "CONT", "TSTP", "WINCH", "ALRM", "PIPE", "ABRT")
 )
@@ -112,7 +108,7 @@ def _reason(state: str, exit_code: int | None, doom: str) -> str:
     return doom or ("killed" if exit_code is not None and signal_name(exit_code) else "exited")
 
 
-class Process:
+class Process(ProcessTerminal):
     """A background process in an environment; made by ``Environment.start``, ``process`` and ``processes``.
 
     It goes on when this object, the environment's client or the whole program is gone. Thread-safe.
@@ -122,10 +118,12 @@ class Process:
         pid: process id in the sandbox.
         directory: of its files in the sandbox.
         user: who it runs as, when that is not the sandbox's own user.
+        pty: whether it has a terminal.
+        environment: where it runs.
     """
 
     def __init__(self, environment: "Environment", directory: str, *, pid: int, user: str | None, pty: bool) -> None:
-        self._environment = environment
+        self.environment = environment
         self.id = directory.rpartition("/")[2]
         self.pid = pid
         self.directory = directory
@@ -134,7 +132,7 @@ class Process:
         self._last: ProcessInfo | None = None
 
     def __repr__(self) -> str:
-        return f"<Process {self.id} pid {self.pid} in {self._environment.handle}>"
+        return f"<Process {self.id} pid {self.pid} in {self.environment.handle}>"
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -147,7 +145,7 @@ class Process:
         """
         if self._last is not None and not self._last.running:
             return self._last  # nothing more can happen to it
-        answer = self._ask("sw_tell").splitlines()
+        answer = self.ask("sw_tell").splitlines()
         if len(answer) != LINES:
             raise FileNotFoundError(errno.ENOENT, "there is no such process; it was removed", self.id)
         info = read_info(answer)
@@ -157,7 +155,7 @@ class Process:
 
     def info(self) -> ProcessInfo:
         """Return what is known of it now, with the sizes of its output."""
-        sizes = [int(line) for line in self._ask("sw_sizes").split()]
+        sizes = [int(line) for line in self.ask("sw_sizes").split()]
         info = self.poll()
         out, err = (*sizes, 0, 0)[:2]
         return replace(info, bytes_out=out, bytes_err=err)
@@ -168,7 +166,7 @@ class Process:
         Raises:
             EnvironmentUnavailable: the sandbox is gone.
         """
-        when, ticks, pages, count = self._ask("sw_usage").split()
+        when, ticks, pages, count = self.ask("sw_usage").split()
         return Usage(float(when), int(ticks) / _TICK, int(pages) * _PAGE, int(count))
 
     def wait(self, timeout: float | None = None) -> ProcessInfo:
@@ -185,7 +183,7 @@ class Process:
         info = self.poll()
         if not info.running:
             return info
-        with self._environment.exits.expect(self.id) as ended:
+        with self.environment.exits.expect(self.id) as ended:
             while (info := self.poll()).running:
                 left = _LOOK_AGAIN if deadline is None else deadline - time.monotonic()
                 if left <= 0:
@@ -208,7 +206,7 @@ class Process:
             FileNotFoundError: it was removed.
             EnvironmentUnavailable: the sandbox is gone.
         """
-        return process_io.read(self._environment, self._output(stream), offset, limit)
+        return process_io.read(self.environment, self._output(stream), offset, limit)
 
     def lines(
         self, start: int | None = None, count: int | None = 100, stream: StreamName | str = StreamName.STDOUT
@@ -224,7 +222,7 @@ class Process:
             FileNotFoundError: it was removed.
             EnvironmentUnavailable: the sandbox is gone.
         """
-        return process_io.lines(self._environment, self._output(stream), start, count)
+        return process_io.lines(self.environment, self._output(stream), start, count)
 
     def follow(
         self, offset: int = 0, stream: StreamName | str = StreamName.STDOUT, timeout: float | None = None
@@ -240,7 +238,7 @@ class Process:
             ConnectionLost: the sandbox went away.
             EnvironmentUnavailable: it was gone before.
         """
-        return process_io.follow(self._environment, self, self._output(stream), offset, timeout)
+        return process_io.follow(self.environment, self, self._output(stream), offset, timeout)
 
     # -- acting --------------------------------------------------------------------------------------------
 
@@ -259,7 +257,7 @@ class Process:
             BrokenPipeError: its input was closed, or it has ended.
             EnvironmentUnavailable: the sandbox is gone.
         """
-        return self._environment.type_into(self, data.encode() if isinstance(data, str) else bytes(data), timeout)
+        return self.environment.type_into(self, data.encode() if isinstance(data, str) else bytes(data), timeout)
 
     def submit(self, text: str, timeout: float = 10.0) -> int:
         """Write a line: ``text`` and Enter. See ``write``."""
@@ -267,7 +265,7 @@ class Process:
 
     def close_stdin(self) -> None:
         """Let it see the end of its input, behind what was written. Idempotent."""
-        self._ask("sw_shut")
+        self.ask("sw_shut")
 
     def signal(self, signal: str, *, tree: bool = False) -> bool:
         """Send a signal to it, never to another process that has its number by now.
@@ -281,8 +279,8 @@ class Process:
         """
         name = signal_text(signal)
         if tree:
-            return int(self._ask("sw_tree", name) or 0) > 0
-        return self._ask("sw_send", name).strip() == "sent"
+            return int(self.ask("sw_tree", name) or 0) > 0
+        return self.ask("sw_send", name).strip() == "sent"
 
     def kill(self, signal: str = "TERM", *, tree: bool = True, reason: str = "killed") -> ProcessInfo:
         """End it: ask (``signal``), wait a moment, then KILL until nothing of its tree is left in the sandbox.
@@ -299,21 +297,21 @@ class Process:
             EnvironmentUnavailable: the sandbox is gone.
         """
         name = signal_text(signal)
-        self._ask("sw_doom", reason)
+        self.ask("sw_doom", reason)
         if tree:
             self._end_tree(name)
         else:
-            self._ask("sw_send", name)
+            self.ask("sw_send", name)
             if self.wait(KILL_GRACE).running:
-                self._ask("sw_send", "KILL")
+                self.ask("sw_send", "KILL")
         return self.wait(3.0)
 
     def _end_tree(self, first: str) -> None:
-        left = int(self._ask("sw_tree", first) or 0)
+        left = int(self.ask("sw_tree", first) or 0)
         patience = time.monotonic() + KILL_GRACE
         while left and first != "KILL" and time.monotonic() < patience:
             time.sleep(0.02)
-            left = int(self._ask("sw_tree", "0") or 0)
+            left = int(self.ask("sw_tree", "0") or 0)
         empty = 0
         for attempt in range(_ROUNDS):
             if not left:
@@ -321,91 +319,38 @@ class Process:
                 if empty > 1:
                     return
                 time.sleep(0.02)
-                left = int(self._ask("sw_tree", "0") or 0)
+                left = int(self.ask("sw_tree", "0") or 0)
                 continue
             empty = 0
             if attempt % 2:  # what forks faster than it is killed is stopped first
-                self._ask("sw_tree", "STOP")
-            left = int(self._ask("sw_tree", "KILL") or 0)
+                self.ask("sw_tree", "STOP")
+            left = int(self.ask("sw_tree", "KILL") or 0)
             time.sleep(0.01)
-
-    def resize(self, size: "PtySize") -> None:
-        """Change the size of its terminal.
-
-        Raises:
-            Unsupported: it has none.
-            ProcessLookupError: it has ended.
-            EnvironmentUnavailable: the sandbox is gone.
-        """
-        self._needs_terminal("resize")
-        if self._ask("sw_resize", str(size.rows), str(size.columns)).strip() != "ok":
-            raise ProcessLookupError(errno.ESRCH, "it has ended", self.id)
-
-    def screen(self, *, scrollback: int = SCROLLBACK) -> "Snapshot":
-        """Return what is on its terminal's screen, as a person would see it; drawn from the last MiB of its output.
-
-        Args:
-            scrollback: how many lines that scrolled off are kept.
-
-        Raises:
-            Unsupported: it has no terminal.
-            FileNotFoundError: it was removed.
-            EnvironmentUnavailable: the sandbox is gone.
-        """
-        return self._drawn(scrollback).snapshot()
-
-    def send_keys(self, *keys: str, timeout: float = 10.0) -> int:
-        """Press keys at its terminal, by the names that tmux has: ``Enter``, ``Up``, ``C-c``, ``F1``, or a character.
-
-        Raises:
-            ConfigError: there is no such key; none was sent.
-            Unsupported: it has no terminal.
-            BlockingIOError, BrokenPipeError, EnvironmentUnavailable: see ``write``.
-        """
-        self._needs_terminal("send keys to")
-        application = any(key.rpartition("-")[2] in CURSOR_KEYS for key in keys) and self._drawn(0).application_cursor
-        return self.write(b"".join(encode_key(key, application_cursor=application) for key in keys), timeout)
-
-    def paste(self, text: str, timeout: float = 10.0) -> int:
-        """Paste at its terminal: as a bracketed paste where the program has asked for that. See ``write``."""
-        self._needs_terminal("paste into")
-        bracketed = self._drawn(0).bracketed_paste
-        return self.write(encode_paste(text.encode("utf-8", "surrogateescape"), bracketed=bracketed), timeout)
 
     def remove(self) -> None:
         """Forget it with all its output; what still runs of it is killed first. Idempotent."""
         with suppress(FileNotFoundError):
             if self.poll().running:
                 self.kill("KILL")
-        self._environment.remove_process(self)
+        self.environment.remove_process(self)
 
     # -- for those who watch many --------------------------------------------------------------------------
 
     @property
     def exits(self) -> "Exits":
         """Who tells that it has ended."""
-        return self._environment.exits
+        return self.environment.exits
 
     def follower(self, stream: StreamName | str = StreamName.STDOUT) -> "Channel":
         """Open a channel that prints its output from the beginning, and what is added to it."""
-        return self._environment.follower(self._output(stream), 0, self.user)
+        return self.environment.follower(self._output(stream), 0, self.user)
 
     # -- for the parts of this room ------------------------------------------------------------------------
 
-    def _needs_terminal(self, what: str) -> None:
-        if not self.pty:
-            raise Unsupported(f"{what} a process without a terminal", self._environment.kind)
-
-    def _drawn(self, scrollback: int) -> "Screen":
-        self._needs_terminal("show the screen of")
-        rows, columns = (int(word) for word in self._ask("sw_size").split())
-        screen = Screen(rows, columns, scrollback=scrollback)
-        screen.skip(self.log(limit=_DRAWN).data)
-        return screen
-
-    def _ask(self, function: str, *words: str) -> str:
+    def ask(self, function: str, *words: str) -> str:
+        """Call a function of scripts/process.sh for it."""
         place = quote(self.directory.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-        return self._environment.ask_processes(self.user, " ".join((function, place, *words)))
+        return self.environment.ask_processes(self.user, " ".join((function, place, *words)))
 
     def _output(self, stream: StreamName | str) -> str:
         try:

@@ -93,10 +93,12 @@ class Recording:
 
     def close(self) -> None:
         """End the file. Idempotent."""
-        for code in self._decoders:
-            self._bytes(code, b"", final=True)
-        with self._lock:
-            self._file.close()
+        try:
+            for code in self._decoders:
+                self._bytes(code, b"", final=True)
+        finally:
+            with self._lock:
+                self._file.close()
 
     def _bytes(self, code: str, data: bytes, *, final: bool = False) -> None:
         with self._lock:

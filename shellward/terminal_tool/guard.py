@@ -142,6 +142,10 @@ class Terminal(Environment):
         self._judge.typed(process, data)
         return super().type_into(process, data, timeout)
 
+    def type_by_person(self, process: "Process", data: bytes, timeout: float = 10.0) -> int:
+        """Type what a person presses at his own keyboard: nobody asks him about it. See ``Process.write``."""
+        return super().type_into(process, data, timeout)
+
     def open_pty(
         self,
         shell: "Shell",

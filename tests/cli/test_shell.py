@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 from commandline import IN_DOCKER, PLACES, cli, environ, owned_by, wait_for
 
+from shellward.cli.run.streams import recorded
+from shellward.core.types import Chunk, StreamName
 from shellward.environments.base import PtySize
 from shellward.environments.environment import Environment
 from shellward.environments.pty import PtySession
@@ -229,3 +232,79 @@ def test_a_background_terminal_is_typed_into_by_key() -> None:
     assert wrong.returncode == 2
     assert b"Enter" in wrong.stderr
     assert cli("rm", process).returncode == 0
+
+
+def test_a_person_joins_a_background_terminal_and_leaves_it(person: PtySession) -> None:
+    name = cli("start", "--pty", "--", "PS1='inside> ' exec bash --norc --noprofile -i").stdout.decode().strip()
+    try:
+        cli("send", name, "echo ear''lier")
+        assert wait_for(lambda: b"earlier\r" in cli("logs", name).stdout)
+        start(person, "attach", name)
+        assert person.wait_for(re.compile("^earlier", re.MULTILINE), 20), person.screen()  # the screen as it was
+        person.write("echo $((40+2)) $(stty size)\r")
+        assert person.wait_for("42 30 100"), person.screen()
+        person.resize(20, 90)
+        time.sleep(0.5)
+        person.write("echo now $(stty size)\r")
+        assert person.wait_for("now 20 90"), person.screen()
+        person.write("sleep 100\r")
+        time.sleep(0.3)
+        person.send_keys("C-c")
+        person.write("echo $?-in''terrupted\r")
+        assert person.wait_for("130-interrupted"), person.screen()
+        person.send_keys("C-]")
+        assert person.wait_for(f"left {name} running"), person.screen()
+        assert person.wait_for("same-0"), person.screen()
+        start(person, "attach", "--detach-key", "C-b", name)
+        assert person.wait_for(re.compile("^130-interrupted", re.MULTILINE), 20), person.screen()
+        person.write("exit 7\r")
+        assert person.wait_for("same-7", 20), person.screen()
+        start(person, "attach", name)
+        assert person.wait_for("has ended"), person.screen()
+        assert person.wait_for("same-7"), person.screen()
+    finally:
+        cli("rm", name)
+
+
+def test_what_cannot_be_joined_says_why(person: PtySession) -> None:
+    assert b"needs a terminal" in cli("attach", "p0").stderr
+    name = cli("start", "--", "sleep 60").stdout.decode().strip()
+    try:
+        start(person, "attach", name)
+        assert person.wait_for("without a terminal", 20), person.screen()
+        assert person.wait_for("shellward logs -f"), person.screen()
+        start(person, "attach", "--detach-key", "Nonsense", name)
+        assert person.wait_for("Nonsense", 20), person.screen()
+        assert person.wait_for("same-2"), person.screen()
+    finally:
+        cli("rm", name)
+
+
+def test_a_command_is_recorded_and_passed_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.cast"
+    done = cli("run", "--record", str(path), "--", "echo one; sleep 0.3; echo two >&2; exit 3")
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"one\n", b"two\n")
+    header, *events = [json.loads(line) for line in path.read_text().splitlines()]
+    assert header["title"].startswith("echo one")
+    assert "".join(text for _, code, text in events if code == "o") == "one\r\ntwo\r\n"
+    assert events[-1][0] - events[0][0] > 0.2
+    assert json.loads(cli("run", "--json", "--record", str(path), "echo three").stdout)["stdout"] == "three\n"
+    assert "three" in path.read_text()
+    assert cli("run", "--record", f"{tmp_path}/none/x", "touch", f"{tmp_path}/ran").returncode == 125
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_recording_that_cannot_go_on_costs_the_command_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    passed: list[bytes] = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with recorded(str(tmp_path / "x.cast"), "x", lambda chunk: passed.append(chunk.data)) as sink:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # as a full disk; Python ignores the signal
+        try:
+            for number in range(100):
+                sink(Chunk(StreamName.STDOUT, b"%099d\n" % number, ""))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert len(passed) == 100
+    assert capfd.readouterr().err.count("recorded no further") == 1

@@ -71,6 +71,7 @@ and nothing has run; 125 Shellward itself failed; 2 wrong usage."""
     help="With --json: most characters of each stream, or 'all' (default 50000).",
 )
 @click.option("--full-output", metavar="FILE", help="Write all output to this file, too.")
+@click.option("--record", metavar="FILE", help="Record what is printed with its times, for shellward replay.")
 def command(**given: Any) -> int:
     """Run a command, here or in a sandbox. Its streams and its exit code are those of this program.
 

@@ -9,19 +9,21 @@ import queue
 import signal
 import threading
 import time
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from shellward.cli.run.progress import Progress
 from shellward.cli.run.report import denied, exit_code, explain, plain
-from shellward.cli.run.streams import Output, OutputClosedError, standard_input
+from shellward.cli.run.streams import Output, OutputClosedError, recorded, standard_input
 from shellward.cli.say import BROKEN_PIPE, FAILED, fail, print_json, say
 from shellward.core.errors import ApprovalDenied, ConnectionLost, EnvironmentUnavailable, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shellward.cli.run.options import Options
-    from shellward.core.types import Result
+    from shellward.core.types import Chunk, Result
     from shellward.environments.session import Session
     from shellward.terminal_tool.guard import Terminal
 
@@ -115,13 +117,12 @@ class Job:
         if self.caught is not None:
             return
         self._enter(_Phase.RUNNING)
-        with self._place(environment) as place:
-            self.result = place.run(
-                self.options.command,
-                stdin=standard_input(),
-                on_output=self._output,
-                **self.options.call(),
-            )
+        options = self.options
+        with ExitStack() as stack, self._place(environment) as place:
+            sink: Callable[[Chunk], None] | None = self._output
+            if options.record is not None:
+                sink = stack.enter_context(recorded(options.record, " ".join(options.words), self._output))
+            self.result = place.run(options.command, stdin=standard_input(), on_output=sink, **options.call())
 
     def _place(self, environment: "Terminal") -> "AbstractContextManager[Terminal] | AbstractContextManager[Session]":
         if self.options.session is None:

@@ -118,6 +118,7 @@ class Options:
     as_json: bool = False
     max_output: int | str | None = None
     full_output: str | None = None
+    record: str | None = None
 
     def checked(self) -> "Options":
         """Return self when the options go together.

@@ -4,6 +4,8 @@ import os
 import signal
 import stat
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final
 
 from shellward.core.errors import ShellwardError
@@ -90,3 +92,42 @@ def standard_input() -> BinaryIO | None:
     if os.isatty(0) or (stat.S_ISCHR(about.st_mode) and about.st_rdev == _NULL_DEVICE):
         return None
     return open(0, "rb", buffering=0, closefd=False)  # not ours to close
+
+
+@contextmanager
+def recorded(path: str, title: str, output: Callable[[Chunk], None] | None) -> Iterator[Callable[[Chunk], None]]:
+    """Record what a command prints, as a terminal would show it, beside passing it on.
+
+    Args:
+        path: file to write.
+        title: what was recorded.
+        output: where it is passed on to; None: nowhere.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+    from shellward.cli.at_terminal import own_size
+    from shellward.cli.say import say
+    from shellward.terminal.asciicast import Recording
+
+    rows, columns = own_size()
+    recording: Recording | None = Recording(path, rows=rows, columns=columns, title=title)
+
+    def sink(chunk: Chunk) -> None:
+        nonlocal recording
+        if recording is not None:
+            try:
+                recording.output(chunk.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+            except OSError as error:  # a full disk; the command has nothing to do with it
+                with suppress(OSError):
+                    recording.close()
+                recording = None
+                say(f"recorded no further: {error.strerror}: {path}")
+        if output is not None:
+            output(chunk)
+
+    try:
+        yield sink
+    finally:
+        if recording is not None:
+            recording.close()
