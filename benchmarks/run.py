@@ -17,6 +17,7 @@ import rows_ssh
 import rows_startup
 import rows_terminals
 import rows_tools
+import rows_watching
 from figures import Row, Settings, Skipped
 
 ROWS: Final = (
@@ -24,6 +25,7 @@ ROWS: Final = (
     *rows_output.ROWS,
     *rows_life.ROWS,
     *rows_processes.ROWS,
+    *rows_watching.ROWS,
     *rows_ssh.ROWS,
     *rows_startup.ROWS,
     *rows_terminals.ROWS,

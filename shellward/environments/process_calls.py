@@ -184,12 +184,15 @@ class ProcessCalls:
             FileNotFoundError: there is none in this environment.
             EnvironmentUnavailable: the sandbox is gone.
         """
+        return self._found(self.process_info(name))
+
+    def process_info(self, name: str) -> ProcessInfo:
+        """Return what is known now of a process by its id. Raises as ``process`` does."""
         environment = self._all()
         if not (isinstance(name, str) and _ID.match(name)):
             raise FileNotFoundError(errno.ENOENT, "there is no such process", name)
         directory = f"{environment.backend.processes}/{name}"
-        info = Process(environment, directory, pid=0, user=None, pty=False).poll()
-        return self._found(info)
+        return Process(environment, directory, pid=0, user=None, pty=False).poll()
 
     def processes(self) -> list[ProcessInfo]:
         """List the background processes of this place, of every client, in the order of their start.

@@ -366,7 +366,7 @@ class ProcessRegistry:
 
     def _look(self, entry: Entry) -> Entry:
         try:
-            info = self.environment(entry.place).process(entry.id).poll()
+            info = self.environment(entry.place).process_info(entry.id)
         except FileNotFoundError:
             if not entry.info.pid:  # it is about to be started
                 return entry
