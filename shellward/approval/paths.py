@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from enum import StrEnum
@@ -146,6 +147,83 @@ def _home(path: str) -> str:
     return "/".join([user, *parts])
 
 
+_WELL_KNOWN = [
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/group",
+    "/etc/sudoers",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/etc/fstab",
+    "/etc/crontab",
+    "/etc/profile",
+    "/etc/ssh/sshd_config",
+    "/etc/ld.so.preload",
+    "/etc/environment",
+    "/etc/rc.local",
+    "/etc/bash.bashrc",
+    "/etc/cron.d",
+    "/etc/systemd/system",
+    "/root/.ssh/id_rsa",
+    "/root/.ssh/authorized_keys",
+    "/root/.bashrc",
+    "/root/.bash_history",
+    "~/.ssh/id_rsa",
+    "~/.ssh/id_ed25519",
+    "~/.ssh/authorized_keys",
+    "~/.ssh/config",
+    "~/.bashrc",
+    "~/.bash_profile",
+    "~/.profile",
+    "~/.zshrc",
+    "~/.bash_history",
+    "~/.aws/credentials",
+    "~/.netrc",
+    "~/.npmrc",
+    "~/.pypirc",
+    "~/.pgpass",
+    "~/.git-credentials",
+    "~/.gitconfig",
+    "~/.kube/config",
+    "~/.docker/config.json",
+    "~/.gnupg/secring.gpg",
+    "~/.config/gcloud/credentials.db",
+    "~/.vault-token",
+    "~/.my.cnf",
+    "/proc/sysrq-trigger",
+    "/dev/sda",
+    "/dev/nvme0n1",
+]  # as a list it would fill a screen
+"""Files that a pattern may mean: what is lost or given away most often."""
+_PATTERN = re.compile(r"[*?\[]")
+
+
+@lru_cache(maxsize=1024)
+def well_known(path: str) -> str:
+    """Return the well-known file that a path with ``*``, ``?`` or ``[]`` would match; any other path as it is.
+
+    Only patterns that leave most of the name standing: ``/etc/*`` means everything there, and stays as it is.
+    """
+    if not _PATTERN.search(path) or not re.search(r"[\w.]{2}", path.rpartition("/")[2]):
+        return path
+    for known in _WELL_KNOWN:
+        if known.count("/") == path.count("/") and fnmatch.fnmatchcase(known, path):
+            return known
+    return path
+
+
+@lru_cache(maxsize=256)
+def ordinary(cwd: str | None) -> str:
+    """Return a working directory when what is below it is somebody's work; empty text for the system's, homes and keys."""
+    if not cwd or cwd[0] != "/" or "/." in cwd:
+        return ""
+    place = posixpath.normpath(cwd)
+    if re.match(r"/root/[^/]", place) or classify(place) in {Kind.OTHER, Kind.HOME, Kind.RELATIVE}:
+        return place
+    return ""
+
+
 @lru_cache(maxsize=4096)
 def classify(path: str, cwd: str = ".") -> Kind:  # noqa: PLR0911, PLR0912, C901  # one question after the other
     """Say what kind of place an operand names.
@@ -232,7 +310,7 @@ def _absolute_kind(full: str) -> Kind:  # noqa: PLR0911
 
 STARTUP = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|/etc)?/?\.?(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|bash\.bashrc|profile|zshrc|zprofile|zshenv|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|xinitrc|xprofile|xsession|xsessionrc|inputrc|envrc|pam_environment|vimrc|exrc|emacs|gdbinit|screenrc|tmux\.conf|pythonrc|Rprofile|irbrc|hushlogin|forward|rhosts)$"
-    r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim/init)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.cursor/)"
+    r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.codex/config|\.cursor/|\.config/pip/pip\.conf|\.pip/pip\.conf|\.cargo/config|\.gradle/init|\.local/lib/python[\d.]+/site-packages/(?:site|user)customize\.py)"
 )
 """Files that are read and run when somebody logs in or opens a shell."""
 

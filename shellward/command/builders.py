@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import has, operands
+from shellward.command.operands import has, operands, short_values
+from shellward.command.trees import cloned, runs_from_tree
+from shellward.command.values import decimal
 from shellward.command.wordreader import STDIN_PATHS
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from shellward.command.trace import Tracer
 
 
-def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
+def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, PLR0912
     argv = inv.argv
     aliases: dict[str, str] = {}
     i = 1
@@ -27,6 +29,10 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
             if argv[i] in {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
             else 1
         )
+    count = inv.env.get("GIT_CONFIG_COUNT", "")
+    for number in range(min(decimal(count), 8) if count.isdecimal() else 0):
+        key, value = (inv.env.get(f"GIT_CONFIG_{part}_{number}", "") for part in ("KEY", "VALUE"))
+        _git_config(t, inv, key.lower(), value, aliases)
     sub = argv[i] if i < len(argv) else ""
     rest = argv[i + 1 :]
     kept = t.state.files.get(f".gitalias#{sub}") if sub and t.state.files else None
@@ -58,6 +64,17 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
             and not (option == "-u" and sub != "clone")
         ):
             t.run_text(rest[rest.index(option) + 1], inv.span, via=(*inv.via, "git"))
+    if sub == "clone":
+        cloned(t, rest)
+    for at, word in enumerate(rest):
+        name, equals, value = word.partition("=")
+        if equals and name in _COMMAND_OPTIONS:
+            t.run_text(value, inv.span, via=(*inv.via, "git"))
+        if word in {"-c", "--config"} and at + 1 < len(rest) and sub in {"clone", "submodule", "init"}:
+            key, _, given = rest[at + 1].partition("=")
+            _git_config(t, inv, key.lower(), given, {})
+        if word.startswith("ext::"):  # the helper that runs a command; % introduces its escapes
+            t.run_text(word[5:].replace("% ", "\\ "), inv.span, via=(*inv.via, "git"))
     if sub == "bisect" and rest[:1] == ["run"]:
         t.child(inv, rest[1:], i + 2)
     elif sub == "submodule" and "foreach" in rest:
@@ -73,6 +90,12 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
             inv.span,
         )
     return None
+
+
+_COMMAND_OPTIONS = frozenset(
+    ("--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter", "--tag-name-filter", "--upload-pack", "--receive-pack", "--extcmd", "--upload-archive")
+)  # fmt: skip
+"""Options of git's subcommands whose value is a command line."""
 
 
 def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[str, str]) -> None:
@@ -102,6 +125,21 @@ def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[
 
 def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     argv = inv.argv
+    mark = t.state.mark()
+    for _, folder in short_values(argv, "C"):
+        t.state.chdir(folder)
+    for word in argv:
+        if word.startswith("--directory="):
+            t.state.chdir(word[12:])
+    _makefiles(t, inv)
+    if t.state.trees and {"sudo", "doas"} & set(inv.via):
+        runs_from_tree(t, inv, "Makefile")
+    t.state.undo(mark)
+    return None
+
+
+def _makefiles(t: Tracer, inv: Invocation) -> None:
+    argv = inv.argv
     for at, word in enumerate(argv):
         path = (
             argv[at + 1]
@@ -120,11 +158,11 @@ def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         if word.startswith(("SHELL=", "MAKE=")) and " " in word:
             t.run_text(word.partition("=")[2], inv.span, via=(*inv.via, "make"))
     if not any(w.startswith(("-f", "--file", "--eval")) for w in argv):
-        content = t.state.files.get(t.state.path("Makefile")) or t.state.files.get(t.state.path("makefile"))
+        found = (t.state.files.get(t.state.path(name)) for name in ("GNUmakefile", "makefile", "Makefile"))
+        content = next(filter(None, found), None)
         if content and not has(argv, "n", "dry-run"):
             wanted = operands(argv, "CIjlo")
             _recipes(t, inv, content, wanted or None)
-    return None
 
 
 def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None = None) -> None:
@@ -135,7 +173,7 @@ def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None
         rule = re.match(r"([^\s:=#][^:=#]*):(?!=)([^;]*);?(.*)", line)
         recipe = line.lstrip("\t@-+ ") if line.startswith("\t") else ""
         if rule:
-            target, recipe = rule.group(1).strip(), rule.group(3).strip()
+            target, recipe = rule.group(1).strip(), rule.group(3).strip().lstrip("@-+ ")
         for shell in re.findall(r"\$\(shell ([^)]*)\)", line):
             t.run_text(shell, inv.span, via=(*inv.via, "make"))
         if recipe and (wanted is None or target in wanted):

@@ -5,7 +5,8 @@ it is written, so that ``os.remove`` is a file and ``items.remove`` is not.
 
 Kinds: ``process`` runs a command, ``exec-list`` the exec family, ``spawn`` command and list, ``eval`` runs code, ``rm``
 (recursive by a named argument), ``rm-list``, ``rm-r``, ``rmdir``, ``write`` (by mode), ``put``, ``mv``, ``cp``, ``ln``,
-``chmod``, ``chown``, ``kill``, ``sql``, ``send``, ``method-rm``, ``method-write``.
+``chmod``, ``chown``, ``kill``, ``sql``, ``send``, ``method-rm``, ``method-write``, ``empty``, ``exec-mode`` (mode, file, words),
+``run-net`` (fetches and runs).
 """
 
 import re
@@ -14,7 +15,8 @@ CALLS: dict[str, dict[str, str]] = {
     "python": {
         "process": ".system .popen .getoutput .getstatusoutput .run .call .check_call .check_output .Popen pty.spawn .spawn "
         ".create_subprocess_shell .create_subprocess_exec",
-        "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp .spawnv .spawnl .spawnlp .spawnvp",
+        "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp",
+        "exec-mode": ".spawnv .spawnve .spawnl .spawnle .spawnlp .spawnlpe .spawnvp .spawnvpe",
         "eval": "exec eval compile runcode runsource",
         "rm-r": ".rmtree .remove_tree .removedirs send2trash",
         "rm": "os.remove os.unlink",
@@ -26,10 +28,10 @@ CALLS: dict[str, dict[str, str]] = {
         "chmod": "os.chmod os.lchmod",
         "chown": "os.chown shutil.chown",
         "kill": "os.kill os.killpg",
-        "put": "os.truncate",
+        "empty": "os.truncate",
         "sql": ".execute .executescript .executemany .raw",
         "send": "requests.post requests.put requests.delete requests.patch requests.get httpx.post httpx.put httpx.delete "
-        "urlopen urllib.request.Request session.post session.delete .sendall",
+        "urlopen urllib.request.Request session.post session.delete .sendall .sendmail .send_message",
         "method-rm": ".unlink .rmdir",
         "method-write": ".write_text .write_bytes",
     },
@@ -40,17 +42,19 @@ CALLS: dict[str, dict[str, str]] = {
         "rm": ".rm .rmSync rmdir .rmdirSync Deno.remove Deno.removeSync",
         "rm-r": ".rimraf .rimrafSync rimraf.sync .removeSync .emptyDirSync del.sync emptyDir fs.remove fse.remove",
         "rm-list": ".unlink .unlinkSync",
-        "put": ".writeFile .writeFileSync .appendFile .appendFileSync .createWriteStream .truncateSync truncate Deno.writeTextFile Deno.writeTextFileSync Bun.write",
+        "put": ".writeFile .writeFileSync .appendFile .appendFileSync .createWriteStream Deno.writeTextFile Deno.writeTextFileSync Bun.write",
         "mv": ".renameSync rename",
         "cp": ".copyFileSync .cpSync",
         "chmod": ".chmodSync chmod",
         "kill": "process.kill",
+        "empty": ".truncateSync truncate",
         "sql": ".query .$executeRaw .$executeRawUnsafe",
         "send": "axios.post axios.put axios.delete fetch",
     },
     "ruby": {
         "process": ".system exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
         "eval": "eval .instance_eval .class_eval load",
+        "send": "Net::HTTP.post Net::HTTP.post_form HTTParty.post RestClient.post Faraday.post",
         "rm-r": ".rm_rf .rm_r .rmtree .remove_dir .remove_entry .remove_entry_secure FileUtils.rm_rf",
         "rm-list": "FileUtils.rm FileUtils.rm_f File.delete File.unlink FileUtils.remove File.safe_unlink",
         "rmdir": "Dir.rmdir Dir.delete Dir.unlink FileUtils.rmdir",
@@ -72,7 +76,9 @@ CALLS: dict[str, dict[str, str]] = {
         "mv": "rename move",
         "cp": "copy",
         "chmod": "chmod",
-        "put": "truncate .spew write_file",
+        "kill": "kill",
+        "empty": "truncate",
+        "put": ".spew write_file",
         "ln": "symlink",
         "sql": "do prepare",
     },
@@ -86,6 +92,7 @@ CALLS: dict[str, dict[str, str]] = {
         "mv": "rename",
         "cp": "copy",
         "chmod": "chmod",
+        "send": "file_get_contents curl_init",
         "sql": "DB::statement DB::unprepared DB::delete .query exec_sql mysqli_query pg_query",
     },
     "lua": {
@@ -98,6 +105,7 @@ CALLS: dict[str, dict[str, str]] = {
     "r": {
         "process": ".system .system2 shell",
         "eval": "eval source parse",
+        "run-net": ".install_github .install_gitlab .install_url .install_git",
         "rm": ".unlink",
         "rm-list": "file.remove",
         "rm-r": "dir_delete",
@@ -128,6 +136,7 @@ CALLS: dict[str, dict[str, str]] = {
     "dc": {},
     "gnuplot": {},
     "tex": {},
+    "c": {},
     "go": {"rm-r": "os.RemoveAll", "rm-list": "os.Remove", "spawn": "exec.Command", "put": "os.WriteFile"},
 }
 
@@ -220,7 +229,7 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for imported, deletes in (
         (
             r"\bboto3\b|\bbotocore\b|google\.cloud|googleapiclient|\bazure\.|import kubernetes|from kubernetes|\bhvac\b|digitalocean|import openstack|aws-sdk|@google-cloud|@azure/|Aws::",
-            r"\.(?:delete|terminate|begin_delete|purge|stop|deregister|revoke|destroy|schedule_key_deletion|reboot|empty)\w*!?\(|\bnew\s+(?:Delete|Terminate|Stop|Purge)\w+Command",
+            r"\.(?:delete|terminate|begin_delete|purge|stop|deregister|revoke|destroy|schedule_key_deletion|reboot|empty)\w*!?\(|\bnew\s+(?:Delete|Terminate|Stop|Purge)\w+Command|getattr\(\s*(?:boto3\.)?\w*(?:client|resource)",
         ),
         (r"\bredis\b|\bioredis\b|\bvalkey\b|memcache|\bRedis\.new", r"(?i)\.flush_?(?:all|db)\b"),
         (
@@ -237,10 +246,10 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
             r"\.(?:delete\w*|remove\w*|destroy|refund\w*)\(",
         ),
         (r"\.objects\.", r"\.objects\.(?:all\(\)\.)?(?:delete|_raw_delete)\("),
-        (r"\bdb\.drop_all\(|metadata\.drop_all\(", r"\.drop_all\((?![\s\S]*sqlite)"),
+        (r"\bdb\.drop_all\(|metadata\.drop_all\(|\bsqlalchemy\b", r"\.drop_all\((?![\s\S]*sqlite)"),
         (
-            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|drop_table",
-            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|\.drop_table\b",
+            r"\b[A-Z]\w*\.(?:\S+\.)?(?:delete_all|destroy_all)\b|drop_table",
+            r"\b[A-Z]\w*(?:\.(?:unscoped|all|where\(\s*[\"']\s*(?:1\s*=\s*1|true)[^)]*\)))?\.(?:delete_all|destroy_all)\b|\.drop_table\b",
         ),
         (
             r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.arithmetic import integer
 from shellward.command.braces import MAX_FIELDS, expand_braces
+from shellward.command.escapes import unescape_ansi
 from shellward.command.globs import glob_regex
 from shellward.command.syntax import Arithmetic, Param, Part, Substitution, Text, Word
 from shellward.command.values import LIMIT, OPEN, labels, unknown
@@ -30,10 +31,12 @@ class Expander:
     Args:
         state: the variables.
         substitute: called for each substitution met; visits its commands and returns their output.
+        prompt: called for each text that is expanded as a prompt.
     """
 
-    def __init__(self, state: State, substitute: Callable[[Substitution], str]) -> None:
+    def __init__(self, state: State, substitute: Callable[[Substitution], str], prompt: Callable[[str], None]) -> None:
         self.state = state
+        self.prompt = prompt
         self.substitute = substitute
         self.fuel = MAX_EXPANDED
 
@@ -239,7 +242,7 @@ class Expander:
         start = max(start - 1, 0) if values is self.state.positional else start
         return values[start:] if count is None else values[start : start + count]
 
-    def transform(self, part: Param, value: str) -> str:  # noqa: PLR0911
+    def transform(self, part: Param, value: str) -> str:  # noqa: C901, PLR0911
         """Apply an operator to one text."""
         op = part.op
         if labels(value):
@@ -253,6 +256,10 @@ class Expander:
             change = str.upper if op[0] == "^" else str.lower
             return change(value) if len(op) > 1 else change(value[:1]) + value[1:]
         if op == "@":
+            if arg == "P":
+                self.prompt(value)
+            if arg in {"P", "E"} and "\\" in value:
+                return unescape_ansi(value)
             return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:]}.get(arg, value)
         if op[0] in "#%":
             return self.trim(op, value, arg)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command import decode
 from shellward.command.operands import operands
+from shellward.command.trees import runs_from_tree
 from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
 from shellward.command.wrappers import Wrap, find_inner
@@ -46,9 +48,9 @@ LANGUAGES: dict[str, tuple[str, str, str]] = {
     "ruby": ("ruby", "e", "rIC"), "jruby": ("ruby", "e", "rI"), "perl": ("perl", "eE", "IMm"), "raku": ("perl", "e", "IM"),
     "php": ("php", "rBR", "dcf"), "lua": ("lua", "e", "l"), "luajit": ("lua", "e", "l"), "rscript": ("r", "e", ""),
     "r": ("r", "e", ""), "littler": ("r", "e", ""), "julia": ("julia", "eE", "LJpCt"), "awk": ("awk", "", ""), "gawk": ("awk", "", ""), "mawk": ("awk", "", ""), "nawk": ("awk", "", ""),
-    "tclsh": ("tcl", "", ""), "expect": ("tcl", "c", "f"), "osascript": ("osascript", "e", "l"), "elixir": ("elixir", "e", "r"),
+    "tclsh": ("tcl", "", ""), "expect": ("tcl", "c", "f"), "osascript": ("osascript", "e", "l"), "elixir": ("elixir", "e", "r"), "nim": ("c", "", ""),
     "groovy": ("java", "e", ""), "scala": ("java", "e", ""), "jshell": ("java", "", ""), "guile": ("lisp", "c", "l"),
-    "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "octave": ("python", "", ""),
+    "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "stap": ("c", "e", "DpLo"), "bpftrace": ("c", "e", "pfBo"), "octave": ("python", "", ""),
     "pwsh": ("pwsh", "c", "f"), "powershell": ("pwsh", "c", "f"), "powershell.exe": ("pwsh", "c", "f"), "nu": ("sh", "c", ""),
     "elvish": ("sh", "c", ""), "swipl": ("prolog", "gt", "fsl"), "gprolog": ("prolog", "", ""), "ghc": ("haskell", "e", ""),
     "runghc": ("haskell", "e", ""), "runhaskell": ("haskell", "e", ""), "ocaml": ("ocaml", "e", ""), "m4": ("m4", "", ""),
@@ -82,6 +84,10 @@ _LONG_CODE = frozenset(
         "-eval",
     )
 )
+_ENCODED = re.compile(r"(?i)-e(?:c|nc?|nco\w*)?")
+"""PowerShell takes any beginning of ``-EncodedCommand``, and ``-ec``."""
+_VALUED = re.compile(r"(?i)-(?:w\w*|ep|ex\w*|v\w*|psc\w*|inp\w*|of|outp\w*|if|config\w*|set\w*)")
+"""Options of PowerShell that take a value and are no code."""
 _VERSIONED = re.compile(r"([a-zA-Z]+?)[\d.]+t?(\.exe)?")
 
 
@@ -102,7 +108,7 @@ def interpreter(name: str) -> tuple[str, str, str] | None:
     return entry
 
 
-def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911
+def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
     """``sh -c text``, ``sh script``, ``sh < text``."""
     argv = inv.argv
     i, code, reads = 1, False, False
@@ -114,12 +120,19 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
         if word.startswith("--"):
             if word in {"--version", "--help"}:
                 return None
-            i += word in {"--rcfile", "--init-file"}
+            name, equals, value = word.partition("=")
+            if name == "--command" and equals:
+                return t.run_code("sh", value, inv, argv[i:], want=want)
+            if name in {"--rcfile", "--init-file"}:
+                _start_file(t, inv, value if equals else argv[i] if i < len(argv) else "")
+                i += not equals
             code = code or word == "--command"
             continue
         letters = word[1:]
         if "n" in letters and word[0] == "-":
             return ""
+        if "i" in letters and inv.name not in {"bash", "zsh", "fish"}:
+            _start_file(t, inv, inv.env.get("ENV") or t.state.text("ENV"))
         code = code or ("c" in letters and word[0] == "-")
         reads = reads or "s" in letters
         i += letters[-1:] in {"o", "O"}
@@ -131,10 +144,21 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
             return t.run_code("sh", content, inv, argv[i + 1 :], want=want)
         if labels(argv[i]) and not known_part(argv[i]) and any(label.startswith("net") for label in labels(argv[i])):
             t.effect(["@run", "sh", *labels(argv[i])], inv.span)
+        elif t.state.trees:
+            runs_from_tree(t, inv, argv[i])
         return None
     if inv.stdin:
+        if labels(inv.stdin) and not known_part(inv.stdin).strip():
+            t.effect(["@run", "sh", "piped", *labels(inv.stdin)[:6]], inv.span)
         return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
     return None
+
+
+def _start_file(t: Tracer, inv: Invocation, path: str) -> None:
+    """A file that an interactive shell reads first: followed when this line wrote it."""
+    content = t.state.files.get(t.state.path(path)) if path else None
+    if content:
+        t.run_code("sh", content, inv, [])
 
 
 def _shell_code(t: Tracer, inv: Invocation, at: int, *, want: bool) -> str | None:
@@ -169,7 +193,14 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         name, equals, value = word.partition("=")
         if word == "--":
             break
-        if name in _LONG_CODE or name.lower() == "-command":
+        if lang == "pwsh" and _VALUED.fullmatch(word):
+            i += 1
+        elif lang == "pwsh" and _ENCODED.fullmatch(word):
+            text = (decode.from_base64(argv[i]) or "") if i < len(argv) else ""
+            t.effect(["@run", "sh", "decoded"], inv.span)
+            codes.append(text.replace("\0", ""))
+            i += 1
+        elif name in _LONG_CODE or name.lower() == "-command":
             codes.append(value if equals else argv[i] if i < len(argv) else "")
             i += not equals
         elif not word.startswith("--"):
@@ -190,6 +221,8 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         if content is not None:
             t.run_code(lang, content, inv, argv[i + 1 :])
         else:
+            if t.state.trees:
+                runs_from_tree(t, inv, argv[i])
             _console(t, inv, lang, argv[i:])
         return None
     if inv.stdin:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.invocation import quote
 from shellward.command.operands import operands
-from shellward.command.unwrap import wrapped
+from shellward.command.unwrap import multicall, wrapped
 from shellward.command.wrappers import WRAPPERS, Wrap
 
 if TYPE_CHECKING:
@@ -209,6 +209,34 @@ def _runner(subs: str) -> Handler:
     return handler
 
 
+def _nth(subs: str, skip: int, *, join: bool = False) -> Handler:
+    """Make a handler: ``tool sub name words`` where the command stands behind ``skip`` operands."""
+    wanted = frozenset(subs.split())
+    wrap = Wrap(
+        "ucentpw", frozenset(("user", "container", "env", "namespace", "workdir", "task", "job")), skip, join=join
+    )
+
+    def handler(t: Tracer, inv: Invocation, want: bool) -> str | None:
+        for at, word in enumerate(inv.argv[1:5], 1):
+            if word in wanted:
+                if "--" in inv.argv:
+                    start = inv.argv.index("--") + 1
+                    return t.child(inv, inv.argv[start:], start, stdin=inv.stdin, want=want)
+                return wrapped(t, inv, inv.argv[at:], wrap, want=want)
+        return None
+
+    return handler
+
+
+def _cmd(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``cmd.exe /c text``."""
+    for at, word in enumerate(inv.argv[1:], 1):
+        if word.lower() in {"/c", "/k", "/r"}:
+            text = " ".join(inv.argv[at + 1 :]).replace("\\", "/")
+            return t.run_text(text, inv.span, want=want, via=(*inv.via, "cmd"))
+    return None
+
+
 LAUNCHERS: dict[str, Handler] = {
     "start-stop-daemon": _start_stop_daemon, "bwrap": _bwrap, "capsh": _capsh, "runuser": _runuser, "ip": _ip,
     "flatpak": _flatpak, "just": _just, "repo": _behind("-c", join=True), "mr": _behind("run"),
@@ -218,8 +246,12 @@ LAUNCHERS: dict[str, Handler] = {
     "eb": _options("ssh", "--command", "-c"),
     "cf": _options("ssh|run-task|rt", "-c", "--command"),
     "az": _options("run-command|exec|command|ssh", "--scripts", "--exec-command", "--command"),
-    "aws": _options("send-command|execute-command|start-session", "--parameters", "--command"),
+    "aws": _options("send-command|execute-command|start-session|run-instances|request-spot-instances", "--parameters", "--command", "--user-data"),
     **dict.fromkeys(["concurrently", "run-p", "run-s", "npm-run-all"], _operand_texts),
     "cargo-watch": _options("-s", "--shell"),
+    **dict.fromkeys(["multipass", "lxc", "incus", "limactl", "orb", "pct", "crictl"], _nth("exec shell", 1)),
+    **dict.fromkeys(["nomad", "ctr", "vcluster"], _nth("exec", 1)), "lvm": multicall,
+    "cmd": _cmd, "cmd.exe": _cmd,
+    **dict.fromkeys(["podman-machine", "docker-machine"], _nth("ssh", 1, join=True)),
 }  # fmt: skip
 """Handlers by program."""

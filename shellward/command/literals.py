@@ -41,6 +41,14 @@ _INTERPOLATION = {
 }
 
 
+_BRACED = re.compile(r"\{\s*['\"]?(\w+)['\"]?\s*\}")
+
+
+def _variable(name: str) -> str:
+    """Return what a variable of the environment holds: the home, or a marker."""
+    return "~" if name == "HOME" else unknown("var", name)
+
+
 class Literals(PureCalls):
     """Evaluates expressions in one piece of code.
 
@@ -210,7 +218,7 @@ class Literals(PureCalls):
             return [*left, *right]
         return (squeeze(left) + squeeze(right))[:LIMIT]
 
-    def operand(self, depth: int) -> Value:  # noqa: PLR0911
+    def operand(self, depth: int) -> Value:  # noqa: C901, PLR0911
         """Evaluate a string, list, number, name or call."""
         self.space()
         code = self.code
@@ -233,6 +241,10 @@ class Literals(PureCalls):
             quoted = self.perl_quote()
             if quoted is not None:
                 return quoted
+        if c == "~" and _NUMBER.match(code, self.i + 1):
+            self.i += 1
+            number_text = squeeze(self.operand(depth))
+            return str(~int(number_text)) if number_text.isdecimal() and len(number_text) < 10 else unknown("code")
         if c == "-" and _NUMBER.match(code, self.i + 1):
             self.i += 1
             return "-" + squeeze(self.operand(depth))
@@ -315,10 +327,14 @@ class Literals(PureCalls):
             if code[self.i : self.i + 1] == "[":
                 self.i += 1
                 values, _ = self.sequence("]", depth + 1)
-                return unknown("var", squeeze(values[0]) if values else "")
+                return _variable(squeeze(values[0]) if values else "")
+            braced = _BRACED.match(code, self.i)
+            if braced:
+                self.i = braced.end()
+                return _variable(braced.group(1))
             return unknown("out", "env")
         if "process.env." in plain:
-            return unknown("var", plain.rpartition(".")[2])
+            return _variable(plain.rpartition(".")[2])
         if plain.isidentifier():
             known = self.constant(plain, depth)
             if known is not None:

@@ -221,6 +221,10 @@ def _which(argv: list[str], _stdin: str | None, _state: State) -> str:
     return "\n".join(f"/usr/bin/{word}" if "/" not in word else word for word in found)
 
 
+def _whereis(argv: list[str], _stdin: str | None, _state: State) -> str:
+    return "".join(f"{word}: /usr/bin/{word}\n" for word in operands(argv) if word)
+
+
 def _basename(argv: list[str], _stdin: str | None, _state: State) -> str:
     rest = operands(argv, "s")
     name = posixpath.basename(rest[0].rstrip("/")) if rest else ""
@@ -249,7 +253,7 @@ def _expr(argv: list[str], _stdin: str | None, _state: State) -> str:
     return str(number) if number is not None else unknown("out", "expr")
 
 
-def _client(argv: list[str], stdin: str | None, _state: State) -> str:
+def _client(argv: list[str], stdin: str | None, state: State) -> str:
     """A database client that makes statements: the texts in its query are printed."""
     query = next((word for word in reversed(argv[1:]) if "select" in word.lower()), stdin or "")
     made = (
@@ -257,7 +261,8 @@ def _client(argv: list[str], stdin: str | None, _state: State) -> str:
         if re.search(r"(?i)'\s*(?:drop|truncate|delete|alter)\b", query)
         else ""
     )
-    return made + unknown("out", argv[0].rpartition("/")[2])
+    read = "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})
+    return made + read + unknown("out", argv[0].rpartition("/")[2])
 
 
 FILTERS: dict[str, Filter] = {
@@ -266,7 +271,7 @@ FILTERS: dict[str, Filter] = {
     "base32": _decoder(decode.from_base32, "d", "decode"), "basenc": _decoder(decode.from_base64, "d", "decode"),
     "xxd": _xxd, "openssl": _openssl, "gunzip": _inflate, "zcat": _inflate, "gzip": _inflate, "bunzip2": _inflate,
     "bzcat": _inflate, "bzip2": _inflate, "xz": _inflate, "unxz": _inflate, "xzcat": _inflate, "zlib-flate": _inflate,
-    "psql": _client, "mysql": _client, "mariadb": _client, "sqlite3": _client, "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "type": _which, "whereis": _which, "basename": _basename, "dirname": _dirname,
+    "psql": _client, "mysql": _client, "mariadb": _client, "sqlite3": _client, "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "type": _which, "whereis": _whereis, "basename": _basename, "dirname": _dirname,
     "realpath": _realpath, "readlink": _realpath, "pwd": _pwd, "expr": _expr,
 }  # fmt: skip
 """What a command prints, by name."""
@@ -347,9 +352,11 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
     if function is not None:
         return function(argv, stdin, state)
     flows = only_markers(stdin or "")
-    if name in NETWORK:
+    if name in NETWORK or any("://" in word[:10] for word in argv[1:12]):
         return unknown("net", name)
     if name in READERS:
         flows += "".join(unknown("file", state.path(word)) for word in operands(argv)[:8])
-    words = "-".join([name, *[w for w in argv[1:4] if not w.startswith("-")]])
+    else:
+        flows += "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})
+    words = "-".join([name, *[w for w in argv[1:8] if not w.startswith("-")][:4]])
     return flows + unknown("out", words)

@@ -11,6 +11,7 @@ from shellward.command.editors import EDITORS
 from shellward.command.launchers import LAUNCHERS
 from shellward.command.operands import has, operands
 from shellward.command.scripts import project
+from shellward.command.transfers import TRANSFERS, options_with_commands
 from shellward.command.unwrap import wrapped
 from shellward.command.values import unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from shellward.command.trace import Tracer
 
 
-_MOST_LINKS = 32
 _OWN_VALUES = Wrap(
     long=frozenset(
         [
@@ -68,25 +68,6 @@ def _own(t: Tracer, inv: Invocation, want: bool) -> str | None:
     return printed
 
 
-def _options_with_commands(pattern: str) -> Handler:
-    """Make a handler for programs with options whose value is a shell command."""
-    compiled = re.compile(pattern)
-
-    def handler(t: Tracer, inv: Invocation, _want: bool) -> str | None:
-        argv = inv.argv
-        for at, word in enumerate(argv[1:], 1):
-            match = compiled.match(word)
-            if not match:
-                continue
-            value = word[match.end() :]
-            if not value:
-                value = argv[at + 1] if at + 1 < len(argv) else ""
-            t.run_text(value.removeprefix("exec=").strip("\"'"), inv.span, via=(*inv.via, inv.name))
-        return None
-
-    return handler
-
-
 def _preprocessor(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``rg --pre rm x dir`` runs ``rm`` on each file."""
     argv = inv.argv
@@ -122,6 +103,14 @@ def _socat(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             text = match.group(1).partition(",")[0].strip("\"'")
             t.run_text(text, inv.span, via=(*inv.via, "socat"))
     return None
+
+
+def _dotenv(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``dotenv run -- cmd`` of Python, ``dotenv -- cmd`` of Node, Ruby and Go."""
+    argv = inv.argv
+    if "run" in argv[1:6]:
+        return _PACKAGED(t, inv, want)
+    return wrapped(t, inv, argv, Wrap("fecv"), want=want)
 
 
 def _ansible(t: Tracer, inv: Invocation, _want: bool) -> str | None:
@@ -176,8 +165,9 @@ def _after(words: str) -> Handler:
         for at, word in enumerate(inv.argv[1:6], 1):
             if word in subs:
                 wrap = Wrap(
-                    "npC",
-                    frozenset(
+                    "np" if word == "exec" else "npC",
+                    code=frozenset(("-c", "--call") if word in {"exec", "x"} else ()),
+                    long=frozenset(
                         (
                             "python",
                             "with",
@@ -200,58 +190,13 @@ def _after(words: str) -> Handler:
     return handler
 
 
-def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
-    """``tee``, ``curl -o`` and their like: note the content of the files they write."""
-    argv, state = inv.argv, t.state
-    if inv.name == "tee":
-        appends = has(argv, "a", "append")
-        for path in operands(argv):
-            full = state.path(path)
-            t.write(full, (state.files.get(full, "") if appends else "") + (inv.stdin or ""))
-        return None
-    rest = operands(argv, "oPtTaeUdHXFubAcmCxYyEKrwz" + ("" if inv.name == "curl" else "O"))
-    urls = [word for word in rest if "://" in word or "." in word]
-    named = [
-        argv[i + 1]
-        for i, w in enumerate(argv[:-1])
-        if re.fullmatch(r"-[a-zA-Z]*[oO]|--output|--output-document|-P", w)
-        and not (inv.name == "curl" and w.endswith("O"))
-    ]
-    named += [w.partition("=")[2] for w in argv if w.startswith(("--output=", "--output-document="))]
-    if inv.name == "curl":
-        named += [w[2:] for w in argv if re.match(r"-o[^-]", w)]
-        if has(argv, "O", "remote-name"):
-            named += [url.rstrip("/").rpartition("/")[2] for url in urls]
-    elif inv.name != "fetch" and not named:
-        named = [url.rstrip("/").rpartition("/")[2] for url in urls]
-    for name in named:
-        if name not in {"-", "/dev/null", "/dev/stdout"}:
-            t.write(state.path(name), unknown("net", inv.name))
-    return None
-
-
-def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
-    """``cp``, ``mv``, ``ln``, ``install``: the new name has the old one's content; a program's copy is the program."""
-    rest = operands(inv.argv, "tSmogb")
-    if inv.name in {"ln", "gln"} and len(rest) == 2 and has(inv.argv, "s", "symbolic"):
-        link = t.state.path(rest[1])
-        source = rest[0] if rest[0].startswith(("/", "~")) else f"{link.rpartition('/')[0] or '.'}/{rest[0]}"
-        place = t.state.path(source)
-        for name in (link, f"{link}/{place.rpartition('/')[2]}"):  # the second where the link is a directory already
-            if len(t.state.links) < _MOST_LINKS and name != place and not place.startswith(f"{name}/"):
-                t.state.links[name] = place
-    if len(rest) == 2:
-        source, target = t.state.path(rest[0]), t.state.path(rest[1])
-        known = t.state.files.get(source)
-        base = source.rpartition("/")[2]
-        if known is None and source in STDIN_PATHS:
-            known = inv.stdin
-        if known is not None:
-            t.write(target, known)
-        elif source.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
-            t.write(target, unknown("exe", source))
-            if rest[1].endswith("/"):
-                t.write(f"{target}/{base}", unknown("exe", source))
+def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``go run file``: a program that this line wrote."""
+    if inv.argv[1:2] == ["run"]:
+        for word in inv.argv[2:6]:
+            content = t.state.files.get(t.state.path(word)) if word.endswith(".go") else None
+            if content:
+                t.run_code("go", content, inv, [])
     return None
 
 
@@ -263,26 +208,21 @@ PROGRAMS: dict[str, Handler] = {
     **EDITORS,
     **CONTAINERS,
     **LAUNCHERS,
+    **TRANSFERS,
+    "go": _go,
+    "dotenv": _dotenv,
  "shellward": _own,
-    **dict.fromkeys(["tar", "gtar", "bsdtar"], _options_with_commands(r"--to-command(?:=|\Z)|--checkpoint-action(?:=|\Z)|--use-compress-program(?:=|\Z)|-I\Z|--rsh-command(?:=|\Z)|--info-script(?:=|\Z)|-F\Z|--new-volume-script(?:=|\Z)")),
-    "zip": _options_with_commands(r"-TT\Z|--unzip-command(?:=|\Z)"),
-    "rsync": _options_with_commands(r"-[a-zA-Z]*e\Z|--rsh(?:=|\Z)|--rsync-path(?:=|\Z)"),
-    "scp": _options_with_commands(r"-S\Z|-oProxyCommand="),
-    "sort": _options_with_commands(r"--compress-program(?:=|\Z)"),
-    "split": _options_with_commands(r"--filter(?:=|\Z)"),
-    "man": _options_with_commands(r"-P\Z|--pager(?:=|\Z)|-H\Z|--html(?:=|\Z)"),
-    "dpkg": _options_with_commands(r"--pre-invoke(?:=|\Z)|--post-invoke(?:=|\Z)"),
-    "apt-get": _options_with_commands(r"(?:-o)?(?:APT|Dpkg)::(?:Update|Pre|Post)[\w:-]*::(?:=|\Z)?"),
-    "tcpdump": _options_with_commands(r"-z\Z"),
-    "mutt": _options_with_commands(r"-e\Z"),
-    "wget2": _start_here,
+    "sort": options_with_commands(r"--compress-program(?:=|\Z)"),
+    "split": options_with_commands(r"--filter(?:=|\Z)"),
+    "man": options_with_commands(r"-P\Z|--pager(?:=|\Z)|-H\Z|--html(?:=|\Z)"),
+    "dpkg": options_with_commands(r"--pre-invoke(?:=|\Z)|--post-invoke(?:=|\Z)"),
+    "tcpdump": options_with_commands(r"-z\Z"),
+    "mutt": options_with_commands(r"-e\Z"),
  "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible,
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
     **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),
     **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
     **dict.fromkeys(["npm", "pnpm", "yarn", "composer"], project(_PACKAGED)),
-    "tee": _start_here, "curl": _start_here, "wget": _start_here, "fetch": _start_here, "aria2c": _start_here,
-    "cp": _copy, "mv": _copy, "ln": _copy, "install": _copy,
 }  # fmt: skip
 """Handlers by program."""

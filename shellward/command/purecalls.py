@@ -26,6 +26,7 @@ def squeeze(value: Value) -> str:
 class PureCalls:
     """Evaluates calls; what would be fetched, read or random is a marker."""
 
+    language: str
     decoded: list[str]
     """What was decoded: running it is a finding."""
 
@@ -44,6 +45,10 @@ class PureCalls:
             "standard_b64decode",
         }:
             return self.decode(decode.from_base64(text))
+        if last == "b85decode":
+            return self.decode(decode.from_base85(text))
+        if last in {"b32decode", "base32decode"}:
+            return self.decode(decode.from_base32(text))
         if last in {"fromhex", "unhexlify", "hex2bin"}:
             return self.decode(decode.from_hex(text))
         if last == "pack":
@@ -101,6 +106,12 @@ class PureCalls:
             return first.replace("$HOME", "~") if isinstance(first, str) else first
         if last in {"homedir", "home"}:
             return "~"
+        if last == "join" and self.language == "perl":
+            return text.join(map(squeeze, values[1:]))
+        if last == "loads" and name.startswith("marshal"):
+            return unknown("decoded")
+        if name in {"list.files", "os.listdir"} or last in {"readdirSync", "listdir"}:
+            return f"{text.rstrip('/')}/*" if text else "*"
         if last == "join" or name == "os.path.join":
             return (
                 "/".join(squeeze(v).rstrip("/") or "/" for v in values).replace("//", "/") if len(values) > 1 else text
@@ -147,6 +158,8 @@ class PureCalls:
             return list(text.split(given[0]) if given and given[0] else list(text) if given else text.split())
         if name in {"reverse", "reversed"}:
             return value[::-1]
+        if name in {"readFileSync", "readFile"} and given:
+            return unknown("file", given[0])
         if name in {"replace", "gsub", "sub"} and len(given) > 1:
             return text.replace(given[0], given[1])
         if name == "format":

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from shellward.command.expand import Expander
+from shellward.command.givens import with_arguments, with_input
 from shellward.command.globs import glob_regex
 from shellward.command.invocation import Invocation, quote
 from shellward.command.known import NOTHING
@@ -27,25 +28,6 @@ MAX_CALLS = 24
 _GLOB = re.compile(r"[*?\[]")
 
 
-_ARGUMENTS = {
-    "python": (r"\bsys\.argv\[{}\]", 1), "ruby": (r"\bARGV\[{}\]", 0), "perl": (r"\$ARGV\[{}\]", 0),
-    "php": (r"\$argv\[{}\]", 1), "javascript": (r"\bprocess\.argv\[{}\]", 2), "lua": (r"\barg\[{}\]", 1),
-}  # fmt: skip
-"""How a program names its arguments, and the number of the first."""
-
-
-def with_arguments(language: str, code: str, args: list[str]) -> str:
-    """Put known arguments in the places where a program names them."""
-    entry = _ARGUMENTS.get(language)
-    if entry is None or not args or "arg" not in code.lower():
-        return code
-    pattern, first = entry
-    for at, value in enumerate(args[:5]):
-        if len(value) < 200 and not labels(value) and "'" not in value and "\\" not in value:
-            code = re.sub(pattern.format(at + first), lambda _, value=value: f"'{value}'", code)  # type: ignore[misc]
-    return code
-
-
 class Runner(ABC):
     """Follows commands whose words are known."""
 
@@ -62,7 +44,7 @@ class Runner(ABC):
         self.text = text
         self.work = work
         self.state = State(cwd, aliases, known, work)
-        self.expander = Expander(self.state, self.substitute)
+        self.expander = Expander(self.state, self.substitute, self.prompted)
         self.invocations: list[Invocation] = []
         self.problems: list[Problem] = []
         self.resolved: dict[int, list[str]] = {}
@@ -123,6 +105,9 @@ class Runner(ABC):
         if bare and first in self.state.aliases and first not in self.state.calls:
             return self.alias(inv, first, want=want)
         if OPEN in first:
+            held = self.state.files.get(self.state.path(first))
+            if held:
+                return self.script(inv, held, want=want)
             return self.unknown_name(inv, first, want=want)
         inv.name = first.rpartition("/")[2] if "/" in first else first
         if _GLOB.search(inv.name) and len(inv.name) > 1:
@@ -130,13 +115,17 @@ class Runner(ABC):
         return self.dispatch(inv, want=want)
 
     def operand_notes(self, inv: Invocation) -> tuple[str, ...]:
-        """Say which operands are files that were fetched in this command line."""
-        files, path = self.state.files, self.state.path
-        return tuple(
-            f"net:{word}"
-            for word in inv.argv[1:40]
-            if any(label.startswith("net") for label in labels(files.get(path(word), "")))
-        )
+        """Say which operands are files that this command line fetched, or made of others (``file:``)."""
+        files, path, made = self.state.files, self.state.path, self.state.made
+        notes: list[str] = []
+        for word in inv.argv[1:40]:
+            given = path(word.rpartition("@")[2] or word)
+            held = labels(files.get(given, ""))
+            if any(label.startswith("net") for label in held):
+                notes.append(f"net:{word}")
+            notes += [label for label in held if label.startswith("file:")]
+            notes += [f"file:{source}" for source in made.get(given, ())]
+        return tuple(notes)
 
     def unknown_name(self, inv: Invocation, first: str, *, want: bool) -> str:
         """The command's name has an unknown piece: the rest may name it; else that is an effect of its own."""
@@ -240,6 +229,8 @@ class Runner(ABC):
         from shellward.command.code import scan
 
         self.work.spend(8 + (len(code) >> 5))
+        if language == "pwsh" and "Net.Sockets.TCPClient" in code:
+            self.effect(["@reverse-shell", "pwsh"], inv.span)
         if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
             language, code = "sh", re.sub(r"[(){}]", " ", code)
         if language == "sh":
@@ -248,6 +239,9 @@ class Runner(ABC):
             self.state.positional = before
             return printed
         code = with_arguments(language, code, args)
+        code, read_and_run = with_input(language, code, stdin)
+        if read_and_run is not None:
+            self.effect(["@run", language, *labels(read_and_run)[:6]], inv.span)
         self.unknown_code(code, language, inv.span)
         before_via, self.via = self.via, (*inv.via, inv.name)
         for action in scan(language, known_part(code) if labels(code) else code):
@@ -320,6 +314,11 @@ class Runner(ABC):
         finally:
             self.level -= 1
             self.via = before
+
+    def prompted(self, text: str) -> None:
+        """Follow what ``${x@P}`` would run: a prompt is expanded once more."""
+        if len(text) < 4000 and ("$(" in text or "`" in text):
+            self.run_text(f'echo "{text}"', (0, len(self.text)))
 
     def locate(self, text: str, span: Span) -> tuple[int, Span | None]:
         """Map positions of inner text to the submitted text: exactly when it stands there as it is."""

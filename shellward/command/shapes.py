@@ -8,9 +8,10 @@ from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.calls import CLIENT_WORDS, CLIENTS
 from shellward.command.literals import Literals
 from shellward.command.purecalls import squeeze
-from shellward.command.values import known_part, unknown
+from shellward.command.values import character, decimal, known_part, unknown
 
 _WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
+_CHANGES_EACH = re.compile(r"\bos\.l?(chmod|chown)\([^\n]*?(?:,\s*0?o?([0-7]{3,4})\s*\)|\))")
 _REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
 
 
@@ -18,9 +19,12 @@ def in_loops(language: str, code: str, actions: list[Action]) -> None:
     """Files that a loop over a directory removes: the directory is what is known of them."""
     if language in {"ruby", "perl", "php"}:
         _finds_and_removes(language, code, actions)
-    if language != "python" or not _REMOVES_EACH.search(code):
+    if language != "python":
         return
-    if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
+    changed = _CHANGES_EACH.search(code)
+    if not changed and not _REMOVES_EACH.search(code):
+        return
+    if not changed and any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
         return
     for walker in list(_WALKERS.finditer(code))[:10]:
         literals = Literals(code, language)
@@ -36,7 +40,10 @@ def in_loops(language: str, code: str, actions: list[Action]) -> None:
                 base, pattern = squeeze(held or "") or ".", given
             else:
                 base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
-        if known_part(base):
+        if known_part(base) and changed:
+            words = ("chmod", "-R", changed.group(2) or "777") if changed.group(1) == "chmod" else ("chown", "-R", "x")
+            actions.append(Action("argv", argv=(*words, "--", base)))
+        elif known_part(base):
             actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
 
 
@@ -60,7 +67,7 @@ def _finds_and_removes(language: str, code: str, actions: list[Action]) -> None:
 
 
 _CONNECTS = re.compile(
-    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial"
+    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial|gen_tcp"
 )
 _SHELL_AT_SOCKET = re.compile(
     r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
@@ -77,27 +84,46 @@ _RUNS_WHAT_COMES = {
     ),
     "javascript": re.compile(r"\.pipe\(\s*\w+\.stdin|\.on\([\"']data[\"'][^\n]{0,120}exec"),
     "tcl": re.compile(r"\bexec\b"),
+    "r": re.compile(r"\bsystem2?\("),
+    "java": re.compile(r"ProcessBuilder|\.exec\("),
+    "go": re.compile(r"exec\.Command"),
+    "elixir": re.compile(r"System\.(?:cmd|shell)|os:cmd|open_port|Port\.open"),
 }
 """What runs the lines that come over a connection, by language."""
 
 
-def whole(language: str, code: str, actions: list[Action]) -> None:
+def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C901, PLR0912
     """What shows only in the program as a whole: reverse shells, fork bombs."""
     if language == "perl" and re.search(
         r"open\b[^;]{0,80}[\"']\s*\|-?\s*(?:[\"'],\s*[\"'])?(?:/bin/)?(?:ba|da|z)?sh\b", code
     ):
         printed = re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]
         actions += [Action("shell", unquote(text)) for text in printed]
-    if language == "perl" and "$_" in code and re.search(r"\b(?:system|exec)\s*(?:;|\Z|\})", code):
+    if language == "perl" and "$_" in code and re.search(r"\b(?:system|exec)\s*(?:\$_\s*)?(?:;|\Z|\})", code):
         said = re.search(r"\$_\s*=\s*(['\"])(.*?)\1", code)
-        actions += [Action("shell", said.group(2))] if said else []
+        turned = re.search(r"(?:^|[;\s])(?:y|tr)/([^/]*)/([^/]*)/", code)
+        text = said.group(2) if said else ""
+        if turned:
+            text = translate(turned.group(1), turned.group(2), text)
+        actions += [Action("shell", text)] if text else []
     if language in {"python", "javascript", "ruby", "php"} and any(word in code for word in CLIENT_WORDS):
         for imported, deletes in CLIENTS:
             match = deletes.search(code) if imported.search(code) else None
             if match:
                 actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
+    if language == "javascript" and "eval" in code and re.search(r"\.then\(\s*(?:eval|Function)\b", code):
+        actions.append(Action("argv", argv=("@run", language, "net:fetch")))
+    if language == "php" and re.search(r"\b(?:include|require)(?:_once)?\b\s*\(?\s*[\"'](?:https?|ftp|data):", code):
+        actions.append(Action("argv", argv=("@run", language, "net:include")))
+    if language == "osascript":
+        _applescript(code, actions)
+    plain = re.sub(r"([\"'])\s*\+\s*\1", "", code)
+    if "docker.sock" in plain and re.search(r"(?:DELETE|POST|PUT) /", plain):
+        actions.append(Action("argv", argv=("@store", language, "docker.sock")))
     runs = _RUNS_WHAT_COMES.get(language)
-    connects = ("ocket" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
+    connects = (
+        "ocket" in code or "gen_tcp" in code or "Dial" in code or "onnect" in code or "sock" in code or "net" in code
+    ) and _CONNECTS.search(code)
     if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
     if "fork" not in code:
@@ -109,10 +135,65 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
         actions.append(Action("argv", argv=("@fork-bomb", language)))
 
 
+_APPLESCRIPT = re.compile(
+    r"(?i)tell\s+app(?:lication)?\s+\"[^\"]*\"\s+to\s+((?:shut\s*down|restart|log\s*out|sleep)|(?:delete|empty|erase)\b[^\n]{0,60}|quit)"
+)
+
+
+def _applescript(code: str, actions: list[Action]) -> None:
+    """What a script of macOS tells an application to do: shut down, delete, empty the trash."""
+    for told in _APPLESCRIPT.findall(code)[:10]:
+        word = told.split()[0].lower()
+        if word in {"shut", "shutdown", "restart", "log", "logout", "sleep"}:
+            actions.append(Action("argv", argv=("shutdown", told)))
+        elif word != "quit":
+            actions.append(Action("argv", argv=("rm", "-r", "--", "~/" + unknown("find"))))
+
+
+_SPRINTF = re.compile(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)')
+
+
 def _formatted(match: re.Match[str]) -> str:
     """What ``sprintf`` makes of constant texts."""
-    values = re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(2))
+    given = re.findall(r'"((?:[^"\\]|\\.)*)"|(\d+)', match.group(2))
+    values = [text if not number else character(decimal(number)) for text, number in given]
     return '"' + re.sub(r"%[-\d.]*[sdc]", lambda _: values.pop(0) if values else "", match.group(1)) + '"'
+
+
+_AWK_ASSIGNED = re.compile(
+    r'\b([A-Za-z_]\w*)[ \t]*=[ \t]*((?:(?:"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*)[ \t]*){1,12})(?=[;}\n]|\Z)'
+)
+
+
+def _awk_joined(code: str) -> str:
+    """Work out assignments of texts one after the other, so that ``c = c "sh"`` is a text of its own."""
+    held: dict[str, str] = {}
+    for match in list(_AWK_ASSIGNED.finditer(code))[:20]:
+        pieces = re.findall(r'"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*)', match.group(2))
+        if len(pieces) > 1 or match.group(1) in held or pieces[0][0]:
+            held[match.group(1)] = "".join(held.get(name, "") if name else value for value, name in pieces)[:2000]
+        last = match
+    if not held or not any(name == match.group(1) for name in held):
+        return code
+    rebuilt = [f'{name} = "{value}"' for name, value in held.items()]
+    return _AWK_ASSIGNED.sub("", code[: last.end()]) + ";".join(rebuilt) + code[last.end() :]
+
+
+def translate(first: str, second: str, text: str) -> str:
+    """Apply ``tr``: each character of the first set becomes the one at its place in the second."""
+
+    def letters(spec: str) -> str:
+        return re.sub(
+            r"(.)-(.)",
+            lambda match: "".join(
+                map(chr, range(ord(match.group(1)), min(ord(match.group(2)), ord(match.group(1)) + 255) + 1))
+            ),
+            spec,
+        )
+
+    source, target = letters(first), letters(second)
+    table = {ord(a): b for a, b in zip(source, target, strict=False)}
+    return text.translate(table)
 
 
 def awk(code: str) -> list[Action]:
@@ -120,11 +201,15 @@ def awk(code: str) -> list[Action]:
     actions: list[Action] = []
     text = r'"((?:[^"\\]|\\.)*)"'
     joined = re.sub(r'"[ \t]+"', "", code)
+    joined = _SPRINTF.sub(_formatted, joined)
+    joined = _awk_joined(joined)
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
     joined = re.sub(r'"[ \t]*"', "", joined)
-    joined = re.sub(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\)', _formatted, joined)
+    joined = re.sub(
+        r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined
+    )
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     found: list[re.Match[str]] = []

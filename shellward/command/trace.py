@@ -17,6 +17,7 @@ from shellward.command.reader import read
 from shellward.command.running import MAX_CALLS
 from shellward.command.storing import Storer
 from shellward.command.syntax import Compound, Problem, Simple, Substitution
+from shellward.command.trees import runs_from_tree
 from shellward.command.values import clean, known_part, unknown
 from shellward.command.work import FOLLOWING, READING, TooMuch, Work
 
@@ -31,35 +32,22 @@ MAX_ROUNDS = 24
 """Most rounds of one loop that are followed."""
 DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset", "alias"))
 BUILTIN_NAMES = frozenset(
-    [
-        "cd",
-        "pushd",
-        "popd",
-        "export",
-        "declare",
-        "typeset",
-        "local",
-        "readonly",
-        "alias",
-        "unset",
-        "unalias",
-        "set",
-        "shift",
-        "eval",
-        "source",
-        ".",
-        "trap",
-        "read",
-        "mapfile",
-        "readarray",
-        "printf",
-        "hash",
-        "let",
-        "env",
-        "exec",
-    ]
-)
+    ("cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "alias", "unset", "unalias",
+     "set", "shift", "eval", "source", ".", "trap", "read", "mapfile", "readarray", "printf", "hash", "let",
+     "env", "exec", "history", "fc", "getopts")
+)  # fmt: skip
 """Commands that change what later words mean."""
+
+
+def _constant(command: Simple) -> list[str] | None:
+    """Return the words of a command that are all known from the text alone, and that has nothing besides words."""
+    if command.plain is not None or command.redirects or command.assigns or not command.words:
+        return command.plain
+    words = [word.lit for word in command.words if word.lit is not None]
+    return words if len(words) == len(command.words) else None
+
+
+_PRINT_NOTHING = frozenset((":", "true", "cat /dev/null", "echo -n", "printf", "echo"))
 
 
 class Tracer(Storer):
@@ -132,7 +120,10 @@ class Tracer(Storer):
         if kind == "function":
             self.state.put(self.state.functions, node.name, node)
             if node.name in {"command_not_found_handle", "command_not_found_handler"}:
+                before = self.state.positional
+                self.state.positional = [unknown("var", "command"), unknown("var", "argument")]
                 self.visit(node.bodies[0], None)  # any mistyped name runs it
+                self.state.positional = before
             return ""
         if kind in {"while", "until"}:
             return self.loop(node, stdin, want=want)
@@ -144,10 +135,18 @@ class Tracer(Storer):
             printed = self.visit(node.bodies[0], stdin, want=want)
             self.parallel -= kind == "coproc"
             self.state.undo(mark)
+            if kind == "coproc":
+                self.feeds(node)
             return printed
         for word in node.words or ():
             self.subscript(self.expander.text(word), word.span)
         return "".join([self.visit(body, stdin, want=want) for body in node.bodies])
+
+    def feeds(self, node: Compound) -> None:
+        """Note the descriptors of a coprocess: what is written to the second one, it reads."""
+        path = f"/dev/fd/{node.name}"
+        self.sinks[path] = node.bodies[0]
+        self.state.assign(node.name, [f"{path}-output", path])
 
     def loop(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow ``while`` and ``until``, once for each line that is read."""
@@ -223,7 +222,7 @@ class Tracer(Storer):
         if not argv:
             for assign in node.assigns:
                 self.assign(assign)
-            return self.store(files, "")
+            return self.store(files, (stdin or "") if want and not node.assigns else "")  # $(< file)
         env: dict[str, str] = {}
         mark = self.state.mark() if node.assigns else None
         for assign in node.assigns:
@@ -250,7 +249,7 @@ class Tracer(Storer):
 
         Behind another wrapper (ssh, sudo) or in another directory it is another deed.
         """
-        words = command.plain if type(command) is Simple else None
+        words = _constant(command) if type(command) is Simple else None
         state = self.state
         if (
             words is None
@@ -271,20 +270,11 @@ class Tracer(Storer):
     @staticmethod
     def empties(argv: list[str]) -> bool:
         """Tell whether a command prints nothing, so that redirecting it empties the file."""
-        return not argv or argv in (
-            [":"],
-            ["true"],
-            ["cat", "/dev/null"],
-            ["echo", "-n"],
-            ["printf", ""],
-            ["echo", "-n", ""],
-        )
-
-    # -- redirections -----------------------------------------------------------------------------------
+        return not argv or " ".join(argv).strip() in _PRINT_NOTHING
 
     # -- running ----------------------------------------------------------------------------------------
 
-    def dispatch(self, inv: Invocation, *, want: bool) -> str:
+    def dispatch(self, inv: Invocation, *, want: bool) -> str:  # noqa: C901
         """Note a command whose name is known, and follow what it runs."""
         from shellward.command import handlers
 
@@ -295,13 +285,15 @@ class Tracer(Storer):
             return self.call(inv, state.functions[name], want=want)
         if name in state.earlier and "/" not in inv.argv[0]:
             self.recall(inv, want=want)  # and go on: whether it is still there when this runs, is not sure
-        if state.marked:
+        if state.marked or state.made:
             self.work.spend(min(len(inv.argv), 40))
             inv.notes = self.operand_notes(inv)
         if state.links:
             inv.argv = [inv.argv[0], *(word if word.startswith("-") else state.behind(word) for word in inv.argv[1:])]
         self.invocations.append(inv)
         printed: str | None = None
+        if state.trees and "/" in inv.argv[0]:
+            runs_from_tree(self, inv, inv.argv[0])
         handler = handlers.find(name)
         self.work.left -= handler is None
         if handler is not None:

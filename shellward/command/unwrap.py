@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.escapes import unescape_ansi
 from shellward.command.interpreters import SHELLS
 from shellward.command.operands import operands
 from shellward.command.values import unknown
@@ -34,6 +35,8 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
         if index < len(argv):
             span = inv.spans[index + offset] if inv.spans and index + offset < len(inv.spans) else inv.span
             t.run_text(argv[index][skip:], span, stdin=inv.stdin, via=(*inv.via, inv.name))
+    if wrap.env:
+        _assigned(t, inv, argv[1 : inner.start])
     rest = argv[inner.start :]
     if inv.name == "command" and any(o in {"-v", "-V", "-pv", "-pV"} for o in inner.options):
         return "/usr/bin/" + rest[0] + "\n" if rest else ""
@@ -63,7 +66,7 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
             return t.run_code("sh", inv.stdin, inv, [], want=want)
         return None
     if inv.name in {"ssh", "slogin", "autossh"}:
-        _ssh_options(t, inv)
+        ssh_options(t, inv)
     if not rest:
         if inv.name in {"ssh", "slogin", "rsh"} and inv.stdin:
             return t.run_text(inv.stdin, inv.span, via=(*inv.via, inv.name), want=want)
@@ -80,7 +83,17 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
     return t.child(inv, rest, inner.start + offset, stdin=inv.stdin, want=want)
 
 
-def _ssh_options(t: Tracer, inv: Invocation) -> None:
+def _assigned(t: Tracer, inv: Invocation, words: list[str]) -> None:
+    """Assignments before the inner command: ``sudo LD_PRELOAD=x cmd``."""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name.isidentifier():
+            t.command_variable(name, value, inv.span)
+            t.effect(["env", word], inv.span)
+
+
+def ssh_options(t: Tracer, inv: Invocation) -> None:
+    """Follow the programs that options of ssh name."""
     for word in inv.argv[1:]:
         match = re.match(r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE)
         if match and match.group(1) != "none":
@@ -123,6 +136,11 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
             continue
         if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
             t.state.assign(name, value)
+            t.command_variable(name, value, inv.span)
+            i += 1
+            continue
+        if equals and name.startswith("BASH_FUNC_"):
+            t.command_variable(name, value, inv.span)
             i += 1
             continue
         break
@@ -131,7 +149,7 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
     return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
 
 
-def _multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:
+def multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``busybox rm ..``: the first operand is the program."""
     rest = inv.argv[1:]
     if not rest or rest[0].startswith("-"):
@@ -291,6 +309,9 @@ def _find(t: Tracer, inv: Invocation, want: bool) -> str | None:
             t.child(inv, words, begin)
         elif word in {"-fprint", "-fprintf", "-fls", "-fprint0"} and i < len(argv):
             t.effect([">", t.state.path(argv[i])], inv.span)
+    if want and "-printf" in argv[:-1]:
+        form = unescape_ansi(argv[argv.index("-printf") + 1])
+        return "".join(re.sub(r"%[pPf]", lambda _, path=path: path, form) for path in found)  # type: ignore[misc]
     return "\n".join(found) + "\n" if want else None
 
 
@@ -310,7 +331,7 @@ def _fd(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 
 UNWRAP: dict[str, Handler] = {
-    "env": _env, "genv": _env, "busybox": _multicall, "toybox": _multicall, "xargs": _xargs, "gxargs": _xargs,
+    "env": _env, "genv": _env, "busybox": multicall, "toybox": multicall, "xargs": _xargs, "gxargs": _xargs,
     "parallel": _parallel, "find": _find, "gfind": _find, "fd": _fd, "fdfind": _fd,
 }  # fmt: skip
 """Handlers by wrapper, where the table of wrappers.py is not enough."""
