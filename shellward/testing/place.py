@@ -225,11 +225,21 @@ def ssh_processes(directory: Path, user: str) -> Callable[[Viewed], list[Seen]]:
     of the servers' table.
     """
     uid = pwd.getpwnam(user).pw_uid if user in {entry.pw_name for entry in pwd.getpwall()} else -1
+    return host_processes(lambda: (directory / "pid").read_text().strip(), lambda: uid)
+
+
+def host_processes(first: Callable[[], str], user: Callable[[], int]) -> Callable[[Viewed], list[Seen]]:
+    """Make such a view of a process table that is a part of this machine's.
+
+    Args:
+        first: gives the number of one of its processes, in this machine's table.
+        user: gives the number of who logs in.
+    """
 
     def processes(env: Viewed) -> list[Seen]:
         ours = (env.handle.partition("?")[0].rpartition("-")[2] + ";").encode()
         try:
-            table = Path("/proc", (directory / "pid").read_text().strip(), "ns", "pid").readlink()
+            table, uid = Path("/proc", first(), "ns", "pid").readlink(), user()
         except OSError:
             return []
         found = []
@@ -295,12 +305,13 @@ def singularity_removes(env: Environment) -> None:
 def singularity_named(begin: str) -> list[str]:
     """List instances of this user's whose names begin so, and their directories, records, logs and guards."""
     names = [str(instance["instance"]) for instance in _instances()]
+    state = os.environ.get("SHELLWARD_HOME") or "~/.local/state/shellward"
     places = [tempfile.gettempdir(), "/dev/shm", os.environ.get("XDG_RUNTIME_DIR") or "/dev/shm"]
     return [
         *(name for name in names if name.startswith(begin)),
         *(str(path) for place in {*places} for path in Path(place).glob(f"shellward-*{begin}*")),
         *(str(path) for path in Path("~/.apptainer/instances").expanduser().rglob(f"{begin}*")),
-        *(str(path) for path in Path("~/.local/state/shellward").expanduser().rglob(f"{begin}*")),
+        *(str(path) for path in Path(state).expanduser().rglob(f"{begin}*")),
         *(row.args[:200] for row in local_processes() if "shellward-guard" in row.args and begin in row.args),
     ]
 

@@ -1,5 +1,7 @@
 """Connections that break: noticed in time, told with what came, nothing sent twice, and the next command connects."""
 
+import hashlib
+import os
 import threading
 import time
 from typing import Any
@@ -169,3 +171,57 @@ def _query(through: dict[str, Any]) -> str:
 
     del through
     return f"?config_file={sshd_directory() / 'config'}"
+
+
+def test_many_who_cannot_reach_a_host_hear_it_together(make: Make, proxy: Proxy, through: dict[str, Any]) -> None:
+    environment = make(**through, connect_timeout=2)
+    in_mid_command(environment, proxy.stall)
+    ends: list[BaseException] = []
+
+    def one() -> None:
+        try:
+            environment.run("true")
+        except EnvironmentUnavailable as error:
+            ends.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(10)]
+    start = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - start < 8, "one after the other they would wait 20 s"
+    assert len(ends) == 10
+    proxy.resume()
+    assert environment.run("echo again").stdout == "again\n"
+
+
+@pytest.mark.usefixtures("own_servers")
+@pytest.mark.parametrize("who", ["host", "client"])
+def test_keys_that_are_changed_in_mid_stream(make: Make, who: str) -> None:
+    """With every megabyte, both ways and while other commands run: nothing is lost."""
+    environment = make(host="shellward-jump" if who == "host" else "shellward-target")
+    transport = environment.backend.pool.transports[0]
+    if who == "client":
+        transport.packetizer.REKEY_BYTES = 1 << 20
+    keys = {transport.H}
+    count = 0
+
+    def came(chunk: Chunk) -> None:
+        nonlocal count
+        count += len(chunk.data)
+        keys.add(transport.H)
+
+    beside: list[str] = []
+    thread = threading.Thread(
+        target=lambda: beside.extend(environment.run(f"sleep 0.1; echo {number}").stdout for number in range(8))
+    )
+    thread.start()
+    environment.run("head -c 30000000 /dev/zero", on_output=came).check()
+    data = os.urandom(10_000_000)
+    digest = environment.run("sha256sum", stdin=data).stdout.split()[0]
+    thread.join(30)
+    assert count == 30_000_000
+    assert digest == hashlib.sha256(data).hexdigest()
+    assert beside == [f"{number}\n" for number in range(8)]
+    assert len(keys) > 5

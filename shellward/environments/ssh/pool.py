@@ -1,10 +1,11 @@
 """The connections of one environment: a server takes so many channels on each (MaxSessions), so there are several."""
 
+import math
 import threading
 import time
 from typing import Any, Final
 
-from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.errors import EnvironmentUnavailable, Unsupported
 from shellward.environments.ssh.config import SshConfig
 from shellward.environments.ssh.connection import Connection, connect
 from shellward.environments.ssh.target import Target, sdk
@@ -15,6 +16,8 @@ _PAUSE: Final = 1.0
 """Seconds for which a connection that refused a channel is let alone: one that was closed may still be on its way."""
 _OPEN_LIMIT: Final = 10.0
 _MOST_FAILURES: Final = 2
+_PROHIBITED: Final = 1
+"""RFC 4254, section 5.1."""
 
 
 class Pool:
@@ -36,6 +39,8 @@ class Pool:
         self._connections: list[Connection] = []
         self._limit = _MAX_SESSIONS
         self._closed = False
+        self._failed = (-math.inf, "")
+        """When the host could last not be reached, and why."""
         self.generation = 0
 
     def connect(self) -> None:
@@ -59,12 +64,15 @@ class Pool:
             connection = self._connection(refused)
             try:
                 channel = connection.transport.open_session(timeout=_OPEN_LIMIT)
-            except paramiko.ChannelException as error:
-                fresh = self._refused(connection)
-                refused.append(connection)
-                if fresh:
-                    raise EnvironmentUnavailable(f"{self._target.name} opens no session: {error}") from error
             except (paramiko.SSHException, EOFError, OSError) as error:
+                if connection.alive:
+                    # Others have commands on it, so it stays. Of refusals that come at the same time paramiko (5.1)
+                    # tells one thread alone what they are: Transport.get_exception empties what all of them share.
+                    fresh = self._refused(connection, certain=isinstance(error, paramiko.ChannelException))
+                    refused.append(connection)
+                    if fresh:
+                        raise EnvironmentUnavailable(f"{self._target.name} opens no session: {error}") from error
+                    continue
                 self._release(connection)
                 why = connection.why_lost() or f"{self._target.name} opens no session: {error or 'no answer'}"
                 connection.close()
@@ -79,6 +87,29 @@ class Pool:
                 connection.served = True
                 return channel, connection
 
+    def tunnel(self, port: int) -> tuple[Any, Connection]:
+        """Open a channel to a TCP port of the host; ``release`` gives it back.
+
+        Raises:
+            Unsupported: the host forbids it.
+            EnvironmentUnavailable: nobody listens there, or the host cannot be reached.
+        """
+        paramiko = sdk()
+        connection = self._connection(())
+        try:
+            to = ("localhost", port)
+            channel = connection.transport.open_channel("direct-tcpip", to, ("127.0.0.1", 0), timeout=_OPEN_LIMIT)
+        except BaseException as error:
+            self._release(connection)
+            if isinstance(error, paramiko.ChannelException) and error.code == _PROHIBITED:
+                how = "its server forbids it (sshd_config: AllowTcpForwarding, PermitOpen)"
+                raise Unsupported(f"expose port {port}", "ssh", how) from error
+            if isinstance(error, paramiko.SSHException | EOFError | OSError):
+                why = connection.why_lost() or f"port {port} of {self._target.name} cannot be reached: {error}"
+                raise EnvironmentUnavailable(why) from error
+            raise
+        return channel, connection
+
     def release(self, connection: Connection) -> None:
         """Take back a channel that was closed. A further connection that has none any more is closed."""
         self._release(connection)
@@ -92,12 +123,17 @@ class Pool:
         with self._lock:
             connection.channels -= 1
 
-    def _refused(self, connection: Connection) -> bool:
-        """Note that a connection refused a channel; whether it never had one, so that none is ever to be had."""
+    def _refused(self, connection: Connection, *, certain: bool) -> bool:
+        """Note that a connection gave no channel; whether it never had one, so that none is ever to be had.
+
+        Args:
+            connection: which.
+            certain: the host has said so; else it may only have been slow.
+        """
         with self._lock:
             connection.channels -= 1
             connection.refused = time.monotonic()
-            if connection.channels:
+            if connection.channels and certain:
                 self._limit = max(1, min(self._limit, connection.channels))
             return not connection.served and not connection.channels
 
@@ -105,10 +141,18 @@ class Pool:
         """Reserve a channel on a connection that has room; make one where none has."""
         if found := self._with_room(without):
             return found
+        since = time.monotonic()
         with self._connecting:  # servers turn away those who come in a crowd (MaxStartups)
             if found := self._with_room(without):
                 return found
-            made = connect(self._target, self._settings)
+            when, why = self._failed
+            if when > since:  # others have tried since: each would wait as long again for the same answer
+                raise EnvironmentUnavailable(why)
+            try:
+                made = connect(self._target, self._settings)
+            except EnvironmentUnavailable as error:
+                self._failed = (time.monotonic(), str(error))
+                raise
             with self._lock:
                 if not self._closed:
                     made.channels = 1
@@ -148,6 +192,12 @@ class Pool:
         """How many connections are open."""
         with self._lock:
             return len(self._connections)
+
+    @property
+    def transports(self) -> list[Any]:
+        """Those of the connections that there are now."""
+        with self._lock:
+            return [each.transport for each in self._connections]
 
     def close(self) -> None:
         """Close all. Idempotent."""
