@@ -14,7 +14,7 @@ from shellward.environments import registry
 from shellward.environments.environment import Environment
 from shellward.terminal_tool.deeds import copying, writing
 from shellward.terminal_tool.judge import Judge
-from shellward.terminal_tool.whereabouts import reach_of_environment
+from shellward.terminal_tool.surroundings import reach_of_environment
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -100,6 +100,10 @@ class Terminal(Environment):
     def asking(self) -> bool:
         """Whether somebody is being asked about a command now."""
         return self._judge.asking
+
+    def changes_session(self, command: str) -> bool:
+        """Say whether later commands of the default session may be others after this one: ``cd``, a variable, ..."""
+        return self._judge.changes_session(command, self._default)
 
     def make_run(
         self, shell: "Shell", call: "Call", on_output: "OnOutput | None", start: "Start | None" = None

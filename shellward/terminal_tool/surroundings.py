@@ -1,14 +1,17 @@
-"""Which environment a command would run in, and what can be touched from there: from its real configuration."""
+"""What the gate is told of an environment, and of what a command gets as its input."""
 
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from shellward.approval.brought import Brought
 from shellward.approval.reach import Reach
 from shellward.approval.surroundings import reach_of
 
 if TYPE_CHECKING:
+    from shellward.command.known import Known
     from shellward.environments.base import Backend
+    from shellward.environments.call import Call
     from shellward.environments.environment import Environment
 
 
@@ -36,3 +39,24 @@ def target_of(backend: "Backend") -> str:
         return f"{user}{given['host']}{port}"
     place = [f"{name}={given[name]}" for name in ("name", "context") if given[name]]
     return " ".join([str(given["image"] or ""), *place]).strip()
+
+
+def streams(call: "Call") -> bool:
+    """Whether the input is not there yet, but comes bit by bit."""
+    return call.stdin is not None and not isinstance(call.stdin, str | bytes | bytearray | memoryview)
+
+
+def comes_later(call: "Call") -> bool:
+    """Whether there will be input that is not there yet."""
+    return streams(call) or (call.launch is not None and call.launch.stdin is None)
+
+
+def input_of(call: "Call", known: "Known") -> Brought:
+    """Say what a command brings along: what its shell knows, its variables, its input as far as it is there."""
+    stdin, env = call.stdin, call.env or {}
+    if stdin is None and not comes_later(call):
+        return Brought(known=known, env=env)
+    if comes_later(call):
+        return Brought(known=known, env=env, more=True)
+    text = stdin if isinstance(stdin, str) else bytes(stdin).decode("utf-8", "surrogateescape")  # type: ignore[arg-type]
+    return Brought(known=known, env=env, stdin=text)
