@@ -11,6 +11,7 @@ from typing import Final
 import report
 import rows_agent
 import rows_calls
+import rows_daytona
 import rows_life
 import rows_output
 import rows_processes
@@ -28,6 +29,7 @@ ROWS: Final = (
     *rows_processes.ROWS,
     *rows_watching.ROWS,
     *rows_ssh.ROWS,
+    *rows_daytona.ROWS,
     *rows_startup.ROWS,
     *rows_terminals.ROWS,
     *rows_tools.ROWS,

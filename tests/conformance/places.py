@@ -10,6 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shellward.testing.daytona_place import (
+    daytona_absent,
+    daytona_evicts,
+    daytona_labelled,
+    daytona_processes,
+    daytona_small_disk,
+)
 from shellward.testing.place import (
     Faults,
     Place,
@@ -188,6 +195,61 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
     )
 
 
+def daytona(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
+    """The loopback service of ``shellward.testing.services``, which the first test of a place starts."""
+    return Place(
+        name=name,
+        kind="daytona",
+        shell_processes=9,  # two terminals' shells and what moves their bytes
+        config={"labels": {"conformance": f"{RUN}-{name}"}, **(changes or {})},
+        processes=daytona_processes,
+        left_behind=lambda: daytona_labelled("conformance", f"{RUN}-{name}"),
+        faults=Faults(
+            kill_sandbox=daytona_evicts,
+            restart_daemon="a cloud does not restart; tests/daytona has what breaks",
+            small_disk=daytona_small_disk,
+            small_memory="the loopback service limits nothing",
+            few_pids="the loopback service limits nothing",
+            shared_directory="nothing of this machine is mounted in a cloud",
+        ),
+        refusals=[
+            Refusal(name="no key", variables={"DAYTONA_API_KEY": ""}, mentions=("DAYTONA_API_KEY",)),
+            Refusal(name="wrong key", variables={"DAYTONA_API_KEY": "wrong"}, mentions=("DAYTONA_API_KEY",)),
+            Refusal(name="closed port", config={"api_url": "http://127.0.0.1:9/api"}, mentions=("cannot be reached",)),
+            Refusal(name="missing snapshot", config={"snapshot": "no-such-snapshot"}, mentions=("no-such-snapshot",)),
+            Refusal(name="missing image", config={"image": "no-such/image:1"}, mentions=("no-such/image:1",)),
+        ],
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "snapshot": 7,
+            "image": 7,
+            "api_key": 7,
+            "api_url": 7,
+            "target": 7,
+            "user": {},
+            "language": "cobol",
+            "cpus": 2,
+            "memory": "plenty",
+            "disk": "much",
+            "gpus": "many",
+            "labels": "x",
+            "volumes": [{"nome": "x"}],
+            "network": "bridged",
+            "network_allow": "all",
+            "public": "perhaps",
+            "lease": "soon",
+            "auto_stop": -1,
+            "auto_archive": -1,
+            "auto_delete": -2,
+            "ttl": -1,
+            "create_timeout": 0,
+        },
+        **more,
+    )
+
+
 @contextlib.contextmanager
 def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
     with local_small_disk(directory):
@@ -220,7 +282,18 @@ else:
         singularity("singularity-user", root=False),
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, *SSH, *SINGULARITY)
+DAYTONA = daytona("daytona")
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, *SSH, DAYTONA, *SINGULARITY)
+
+
+def _no_sshd() -> str:
+    there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
+    return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
+
+
+def _no_apptainer() -> str:
+    there = shutil.which("apptainer") is not None and SIF.exists()
+    return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
 
 
 @cache
@@ -232,11 +305,11 @@ def why_absent(place: Place) -> str:
         shell = str(place.config["shell"])
         return "" if shutil.which(shell) else f"{shell} is not installed"
     if place.kind == "ssh" and place is not SSH_CONTAINER:
-        there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
-        return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
+        return _no_sshd()
     if place.kind == "singularity":
-        there = shutil.which("apptainer") is not None and SIF.exists()
-        return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
+        return _no_apptainer()
+    if place.kind == "daytona":
+        return daytona_absent()
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config.get("image", "shellward/sandbox:latest"))

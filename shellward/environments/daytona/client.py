@@ -1,0 +1,149 @@
+"""The way to Daytona: the SDK, found when it is used; its errors turned into ours."""
+
+import os
+import re
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from shellward.core.errors import EnvironmentUnavailable, MissingDependency
+from shellward.environments.daytona.config import KIND, DaytonaConfig
+
+_OURS: Final = "https://app.daytona.io/api"
+_KEY: Final = "make one at https://app.daytona.io/dashboard/keys and set DAYTONA_API_KEY (or api_key)"
+_WORDS: Final = 300
+_PAUSES: Final = (0.3, 1.0)
+_PATIENCE: Final = 10.0
+T = TypeVar("T")
+_quiet = threading.Lock()
+"""Filters of warnings are the whole process's."""
+
+
+def sdk() -> Any:
+    """Import the Daytona SDK.
+
+    Raises:
+        MissingDependency: it is not installed.
+    """
+    try:
+        import daytona
+    except ImportError as error:
+        raise MissingDependency("the Daytona SDK", KIND) from error
+    return daytona
+
+
+class Client:
+    """A client of the SDK's, with what it does not offer: an end.
+
+    Attributes:
+        api: the SDK's ``Daytona``.
+        key: what it authenticates with.
+        url: of the API.
+    """
+
+    def __init__(self, settings: DaytonaConfig) -> None:
+        daytona = sdk()
+        self.key = settings.api_key or os.environ.get("DAYTONA_API_KEY") or ""
+        self.url = settings.api_url or os.environ.get("DAYTONA_API_URL") or _OURS
+        target = settings.target or os.environ.get("DAYTONA_TARGET")
+        if not self.key:
+            raise EnvironmentUnavailable(f"no credentials for Daytona: {_KEY}")
+        # The rest of what it could read from the directory's .env files is not asked for. It waits by asking: a socket
+        # for events would be one more connection per environment, and would be there for the moment of creation alone.
+        config = daytona.DaytonaConfig(
+            api_key=self.key, api_url=self.url, target=target, use_deprecated_polling=True, otel_enabled=False
+        )
+        with _quiet, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.api = daytona.Daytona(config)
+
+    def close(self) -> None:
+        """Close its connections. The SDK leaves that to the garbage collector (0.226)."""
+        for part in ("_api_client", "_toolbox_api_client"):
+            rest = getattr(getattr(self.api, part, None), "rest_client", None)
+            pools = getattr(rest, "pool_manager", None)
+            if pools is not None:
+                pools.clear()
+        http = getattr(self.api, "_http_client", None)
+        if http is not None:
+            http.close()
+
+
+@contextmanager
+def mapped(what: str) -> Iterator[None]:
+    """Turn what the SDK raises into our errors, with the cause kept and with what to do."""
+    daytona = sdk()
+    try:
+        yield
+    except daytona.DaytonaError as error:
+        raise EnvironmentUnavailable(explained(error, what)) from error
+
+
+def again(doing: Callable[[], T]) -> T:
+    """Do something that a server may refuse for now, a few times. Only what may be done twice.
+
+    Raises:
+        DaytonaError: also when it was refused each time.
+    """
+    daytona = sdk()
+    for pause in _PAUSES:
+        try:
+            return doing()
+        except (daytona.DaytonaServiceUnavailableError, daytona.DaytonaRateLimitError) as error:
+            time.sleep(max(pause, _asked_for(error)))
+    return doing()
+
+
+def _asked_for(error: Any) -> float:
+    """Seconds that a server asks us to wait."""
+    text = str({key.lower(): value for key, value in error.headers.items()}.get("retry-after", ""))
+    return min(float(text), _PATIENCE) if text.isdecimal() else 0.0
+
+
+def explained(error: Any, what: str) -> str:
+    """Say in one line what an error of the SDK's means and what to do."""
+    said = short(str(error))
+    advice = _advice(error, said)
+    return f"{what}: {advice} ({said})" if advice else f"{what}: {said}"
+
+
+def _advice(error: Any, said: str) -> str:
+    daytona = sdk()
+    quota = re.search(r"\blimit exceeded|\bquota\b", said, re.IGNORECASE) is not None
+    broken = getattr(error, "status_code", None) in (500, 502, 503, 504)
+    unreachable = isinstance(error, daytona.DaytonaConnectionError) or "Max retries exceeded" in said
+    cases = (
+        (
+            isinstance(error, daytona.DaytonaAuthenticationError),
+            f"Daytona does not accept the API key (expired or revoked?): {_KEY}",
+        ),
+        (
+            isinstance(error, daytona.DaytonaRateLimitError),
+            "Daytona's rate limit is reached; wait a little, or ask for fewer at once",
+        ),
+        (quota, "the organization's quota is used up: end sandboxes (shellward env ls), or have it raised"),
+        (
+            isinstance(error, daytona.DaytonaForbiddenError),
+            "this API key may not do that; give it the permission in Daytona's dashboard",
+        ),
+        (
+            isinstance(error, daytona.DaytonaSpotEvictedError),
+            "Daytona has evicted the sandbox; create a new environment",
+        ),
+        (isinstance(error, daytona.DaytonaNotFoundError), "not there any more, or never was"),
+        (broken, "Daytona does not work just now; try again later"),
+        (unreachable, "Daytona cannot be reached; is the network there, and is DAYTONA_API_URL right?"),
+        (
+            isinstance(error, daytona.DaytonaTimeoutError),
+            "Daytona did not get ready in time; see its state in the dashboard",
+        ),
+    )
+    return next((words for holds, words in cases if holds), "")
+
+
+def short(text: str) -> str:
+    """Put what Daytona says on one line."""
+    return " ".join(text.split())[:_WORDS]

@@ -1,0 +1,224 @@
+"""A loopback Daytona: speaks its REST, websocket and Socket.IO to the real SDK, and runs what it is asked to run.
+
+    python -m shellward.testing.services.daytona [--port N] [--image NAME | --rootfs DIR] [--minute SECONDS]
+
+It prints its URL as its first line. Sandboxes are ``boxes``; nothing in them reaches a network. Every call is
+recorded, and one that it has no answer for is recorded as lacking. Faults and records are at ``/_service/...``:
+
+    GET    /_service/calls      {"calls": [...], "lacking": [...]}
+    DELETE /_service/calls      forget them
+    POST   /_service/faults     {"unavailable": 2, "expired": true, "quota": true, "limited": 1};
+                                all of them: daytona_api.Faults
+    GET    /_service/sandboxes  all sandboxes
+    GET    /_service/table/ID   the processes of a sandbox
+    POST   /_service/evict/ID   a sandbox is gone at once, as if its machine had failed
+    POST   /_service/break/ID   the websockets of a sandbox are cut off
+"""
+
+import argparse
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from shellward.testing.services.boxes import BoxGone, rootfs, tmpfs
+from shellward.testing.services.daytona_api import API, KEY, Api, Faults
+from shellward.testing.services.daytona_common import refuse
+
+_CLONE_NEWNS = 0x00020000
+_MS_REC, _MS_PRIVATE = 16384, 1 << 18
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Service(Api):
+    """The whole of it: the API, the way to sandboxes' daemons, and calls of its own."""
+
+    async def toolbox(self, request: web.Request) -> web.StreamResponse:
+        """Pass a call on to a sandbox's daemon."""
+        sandbox = self.sandboxes.get(request.match_info["id"])
+        if sandbox is None:
+            return refuse(404, "sandbox container not found", source="DAYTONA_PROXY")
+        if sandbox.state != "started":
+            message = f"bad request: failed to get runner info: sandbox is {sandbox.state}"
+            return refuse(400, message, source="DAYTONA_PROXY")
+        sandbox.touch()
+        handler = sandbox.route(request)
+        if handler is None:
+            return self.lack(request)
+        try:
+            return await handler(request)
+        except BoxGone as error:
+            return refuse(502, str(error), source="DAYTONA_PROXY")
+
+    async def missing(self, request: web.Request) -> web.StreamResponse:
+        """Answer what no route is for."""
+        return self.lack(request)
+
+    async def look_after(self) -> None:
+        """Stop what nobody has used for its time, and remove what has lived for its time."""
+        while True:
+            await asyncio.sleep(min(1.0, self.minute / 4))
+            for sandbox in list(self.sandboxes.values()):
+                if sandbox.too_old(self.minute):
+                    await self.remove(sandbox)
+                elif sandbox.state == "started" and sandbox.idle(self.minute):
+                    await self.stop(sandbox)
+
+    # Its own calls
+
+    async def own_calls(self, request: web.Request) -> web.StreamResponse:
+        """Tell, or forget, what was called."""
+        if request.method == "DELETE":
+            self.calls.clear()
+            self.lacking.clear()
+        return web.json_response({"calls": self.calls, "lacking": self.lacking})
+
+    async def own_sandboxes(self, _request: web.Request) -> web.StreamResponse:
+        """List all sandboxes."""
+        return web.json_response({"sandboxes": [each.described(self.url) for each in self.sandboxes.values()]})
+
+    async def own_faults(self, request: web.Request) -> web.StreamResponse:
+        """Set faults; none of them when the request is empty."""
+        asked = await request.json()
+        if not asked:
+            self.faults = Faults()
+        self.faults.set(asked)
+        return web.json_response({})
+
+    async def own_sandbox(self, request: web.Request) -> web.StreamResponse:
+        """Look at a sandbox from outside, or break it."""
+        sandbox, what = self.find(request), request.match_info["what"]
+        if sandbox is None:
+            return web.json_response({"rows": []}, status=200 if what == "table" else 404)
+        if what == "table":
+            return web.json_response({"rows": await sandbox.table()})
+        if what == "evict":
+            await self.remove(sandbox)
+        elif what == "break":
+            for terminal in sandbox.toolbox.terminals.values():
+                terminal.break_off()
+        return web.json_response({})
+
+    @web.middleware
+    async def gate(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        """Record a call, look at its key, and let go wrong what is to."""
+        if request.path.startswith(("/_service/", "/api/socket.io/")):
+            return await handler(request)
+        self.calls.append(f"{request.method} {request.path}")
+        faults = self.faults
+        if faults.match in request.path:
+            if faults.delay:
+                await asyncio.sleep(faults.delay)
+            if faults.unavailable > 0:
+                faults.unavailable -= 1
+                return refuse(503, "Service Unavailable", source=API)
+            if faults.limited > 0:
+                faults.limited -= 1
+                answer = refuse(429, "ThrottlerException: Too Many Requests", source=API)
+                answer.headers["Retry-After"] = "1"
+                return answer
+        if faults.expired or request.headers.get("Authorization") != f"Bearer {KEY}":
+            return refuse(401, "Invalid credentials", source=API)
+        return await handler(request)
+
+    def application(self) -> web.Application:
+        """Make the web application."""
+        app = web.Application(middlewares=[self.gate], client_max_size=1 << 40)
+        self.sockets.attach(app, socketio_path="api/socket.io")
+        one = "/api/sandbox/{id}"
+        routes: list[tuple[str, str, _Handler]] = [
+            ("POST", "/api/sandbox", self.create),
+            ("GET", "/api/sandbox", self.list),
+            ("GET", one, self.one),
+            ("DELETE", one, self.one),
+            ("PUT", f"{one}/labels", self.set_labels),
+            ("POST", f"{one}/last-activity", self.touch),
+            ("POST", f"{one}/snapshot", self.take_snapshot),
+            ("GET", one + "/ports/{port}/preview-url", self.preview),
+            ("POST", one + "/{what}", self.change),
+            ("POST", one + "/{what}/{value}", self.change),
+            ("GET", "/api/volumes", self.volume),
+            ("POST", "/api/volumes", self.volume),
+            ("GET", "/api/volumes/by-name/{name}", self.volume),
+            ("GET", "/api/volumes/{name}", self.volume),
+            ("DELETE", "/api/volumes/{name}", self.volume),
+            ("*", "/toolbox/{id}/{path:.*}", self.toolbox),
+            ("*", "/_service/calls", self.own_calls),
+            ("POST", "/_service/faults", self.own_faults),
+            ("GET", "/_service/sandboxes", self.own_sandboxes),
+            ("*", "/_service/{what}/{id}", self.own_sandbox),
+            ("*", "/{path:.*}", self.missing),
+        ]
+        for method, path, handler in routes:
+            app.router.add_route(method, path, handler)
+        return app
+
+    async def close(self) -> None:
+        """End all sandboxes."""
+        for sandbox in list(self.sandboxes.values()):
+            await sandbox.remove()
+
+
+def _own_mounts(state: Path) -> None:
+    """Go where mounts are ours alone and end with us; put memory below ``state``: overlays lie on no overlays."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None):
+        number = ctypes.get_errno()
+        raise OSError(number, f"{os.strerror(number)}: this service needs root")
+    tmpfs(state, "mode=755")
+
+
+def _stop_at_eof(stop: asyncio.Event) -> None:
+    if not sys.stdin.read(1):
+        stop.set()
+
+
+async def serve(image: Path, state: Path, port: int, minute: float, *, until_eof: bool) -> None:
+    """Serve until a signal says to end, or the end of standard input."""
+    service = Service(image, state, minute)
+    runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, backlog=512).start()
+    service.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    sys.stdout.write(f"{service.url}\n")
+    sys.stdout.flush()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if until_eof:
+        asyncio.get_running_loop().add_reader(sys.stdin, _stop_at_eof, stop)
+    looking = asyncio.create_task(service.look_after())
+    await stop.wait()
+    looking.cancel()
+    await service.close()
+    await runner.cleanup()
+
+
+def main() -> None:
+    """Read the command line and serve."""
+    parser = argparse.ArgumentParser(description="a loopback Daytona; sandboxes are boxes of this machine")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--image", default="shellward/sandbox:latest", help="of this machine's Docker Engine")
+    parser.add_argument("--rootfs", type=Path, help="a directory with a file system, in place of an image")
+    parser.add_argument("--minute", type=float, default=60.0, help="seconds that a minute of an interval takes")
+    parser.add_argument("--cache", type=Path, default=Path("/var/cache/shellward-tests"))
+    parser.add_argument("--until-eof", action="store_true", help="end with the standard input: with who started it")
+    given = parser.parse_args()
+    image = given.rootfs or rootfs(given.image, given.cache)
+    state = Path(tempfile.mkdtemp(prefix="shellward-daytona-"))
+    try:
+        _own_mounts(state)
+        asyncio.run(serve(image, state, given.port, given.minute, until_eof=given.until_eof))
+    finally:
+        ctypes.CDLL(None).umount2(str(state).encode(), 2)
+        state.rmdir()
+
+
+if __name__ == "__main__":
+    main()
