@@ -13,6 +13,7 @@ import rows_agent
 import rows_calls
 import rows_daytona
 import rows_life
+import rows_modal
 import rows_output
 import rows_processes
 import rows_ssh
@@ -30,6 +31,7 @@ ROWS: Final = (
     *rows_watching.ROWS,
     *rows_ssh.ROWS,
     *rows_daytona.ROWS,
+    *rows_modal.ROWS,
     *rows_startup.ROWS,
     *rows_terminals.ROWS,
     *rows_tools.ROWS,

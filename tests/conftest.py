@@ -2,8 +2,8 @@
 
 import pytest
 
-SLOW_PLACES = ("ssh-sh", "ssh-root", "ssh-container", "daytona")
-"""Further users of a server that the quick lane reaches already, and what has a service of its own."""
+SLOW_PLACES = ("ssh-sh", "ssh-root", "ssh-container", "daytona", "modal", "modal-busybox", "modal-cloud")
+"""Further users of a server that the quick lane reaches already, and clouds, which are loopback services here."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist takes the groups' names down

@@ -1,4 +1,4 @@
-"""The places at which this repository runs the suite: local with three shells, Docker with two images."""
+"""The places at which this repository runs the suite."""
 
 import contextlib
 import os
@@ -34,11 +34,10 @@ from shellward.testing.place import (
     singularity_removes,
 )
 
-from .mounts import IS_ROOT, RUN, can_mount
+from .common import IS_ROOT, LABEL, ROOT, RUN, can_mount
+from .places_modal import modal, modal_cloud, why_no_account, why_no_service
 from .ssh_places import SSH, SSH_CONTAINER
 
-ROOT = Path(__file__).resolve().parents[2]
-LABEL = "shellward.conformance"
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
 SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
 SSHD = ROOT / "tests" / "services" / "sshd"
@@ -283,35 +282,67 @@ else:
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
 DAYTONA = daytona("daytona")
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, *SSH, DAYTONA, *SINGULARITY)
+MODAL = modal("modal", "shellward/sandbox:latest")
+MODAL_BUSYBOX = modal("modal-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
+CLOUD = (modal_cloud(),) if os.environ.get("SHELLWARD_TEST_CLOUD") else ()
+PLACES = (
+    LOCAL_BASH,
+    LOCAL_SH,
+    LOCAL_BUSYBOX,
+    DOCKER_BASH,
+    DOCKER_BUSYBOX,
+    *SSH,
+    DAYTONA,
+    MODAL,
+    MODAL_BUSYBOX,
+    *SINGULARITY,
+    *CLOUD,
+)
 
 
-def _no_sshd() -> str:
+def _no_local(place: Place) -> str:
+    if place is LOCAL_BUSYBOX:
+        return "" if shutil.which("busybox") else "busybox is not installed"
+    shell = str(place.config["shell"])
+    return "" if shutil.which(shell) else f"{shell} is not installed"
+
+
+def _no_sshd(place: Place) -> str:
+    if place is SSH_CONTAINER:
+        return _no_image(place)
     there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
     return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
 
 
-def _no_apptainer() -> str:
+def _no_apptainer(place: Place) -> str:
+    del place
     there = shutil.which("apptainer") is not None and SIF.exists()
     return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
 
 
-@cache
-def why_absent(place: Place) -> str:
-    """Say what is missing for a place; empty when it is there."""
-    if place is LOCAL_BUSYBOX:
-        return "" if shutil.which("busybox") else "busybox is not installed"
-    if place.kind == "local":
-        shell = str(place.config["shell"])
-        return "" if shutil.which(shell) else f"{shell} is not installed"
-    if place.kind == "ssh" and place is not SSH_CONTAINER:
-        return _no_sshd()
-    if place.kind == "singularity":
-        return _no_apptainer()
-    if place.kind == "daytona":
-        return daytona_absent()
+def _no_modal(place: Place) -> str:
+    return why_no_account() if place.name == "modal-cloud" else why_no_service() or _no_image(place)
+
+
+def _no_image(place: Place) -> str:
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config.get("image", "shellward/sandbox:latest"))
     found = subprocess.run(["docker", "image", "inspect", image], capture_output=True, text=True, check=False)
     return "" if found.returncode == 0 else f"image {image}: {found.stderr.strip()}"
+
+
+_ABSENT = {
+    "local": _no_local,
+    "docker": _no_image,
+    "ssh": _no_sshd,
+    "singularity": _no_apptainer,
+    "daytona": lambda place: daytona_absent(),  # noqa: ARG005
+    "modal": _no_modal,
+}
+
+
+@cache
+def why_absent(place: Place) -> str:
+    """Say what is missing for a place; empty when it is there."""
+    return _ABSENT[place.kind](place)

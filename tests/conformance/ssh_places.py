@@ -19,7 +19,7 @@ from shellward.testing.place import (
 )
 
 from . import host
-from .mounts import RUN, can_mount
+from .common import RUN, can_mount
 
 WRONG: dict[str, object] = {
     "colour": "blue",

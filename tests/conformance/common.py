@@ -1,12 +1,15 @@
-"""What the descriptions of places share: the run's own name, and whether a file system can be mounted."""
+"""What all places share: names of this run, and what this machine lets us do."""
 
 import os
 import subprocess
 import tempfile
 import uuid
 from functools import cache
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 RUN = uuid.uuid4().hex[:12]
+LABEL = "shellward.conformance"
 IS_ROOT = os.geteuid() == 0
 
 
