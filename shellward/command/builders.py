@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import has, operands
+from shellward.command.operands import has, operands, short_values
 from shellward.command.wordreader import STDIN_PATHS
 
 if TYPE_CHECKING:
@@ -58,6 +58,15 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
             and not (option == "-u" and sub != "clone")
         ):
             t.run_text(rest[rest.index(option) + 1], inv.span, via=(*inv.via, "git"))
+    for at, word in enumerate(rest):
+        name, equals, value = word.partition("=")
+        if equals and name in _COMMAND_OPTIONS:
+            t.run_text(value, inv.span, via=(*inv.via, "git"))
+        if word in {"-c", "--config"} and at + 1 < len(rest) and sub in {"clone", "submodule", "init"}:
+            key, _, given = rest[at + 1].partition("=")
+            _git_config(t, inv, key.lower(), given, {})
+        if word.startswith("ext::"):  # the helper that runs a command; % introduces its escapes
+            t.run_text(word[5:].replace("% ", "\\ "), inv.span, via=(*inv.via, "git"))
     if sub == "bisect" and rest[:1] == ["run"]:
         t.child(inv, rest[1:], i + 2)
     elif sub == "submodule" and "foreach" in rest:
@@ -73,6 +82,12 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
             inv.span,
         )
     return None
+
+
+_COMMAND_OPTIONS = frozenset(
+    ("--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter", "--tag-name-filter", "--upload-pack", "--receive-pack", "--extcmd", "--upload-archive")
+)  # fmt: skip
+"""Options of git's subcommands whose value is a command line."""
 
 
 def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[str, str]) -> None:
@@ -102,6 +117,19 @@ def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[
 
 def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     argv = inv.argv
+    mark = t.state.mark()
+    for _, folder in short_values(argv, "C"):
+        t.state.chdir(folder)
+    for word in argv:
+        if word.startswith("--directory="):
+            t.state.chdir(word[12:])
+    _makefiles(t, inv)
+    t.state.undo(mark)
+    return None
+
+
+def _makefiles(t: Tracer, inv: Invocation) -> None:
+    argv = inv.argv
     for at, word in enumerate(argv):
         path = (
             argv[at + 1]
@@ -120,11 +148,11 @@ def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         if word.startswith(("SHELL=", "MAKE=")) and " " in word:
             t.run_text(word.partition("=")[2], inv.span, via=(*inv.via, "make"))
     if not any(w.startswith(("-f", "--file", "--eval")) for w in argv):
-        content = t.state.files.get(t.state.path("Makefile")) or t.state.files.get(t.state.path("makefile"))
+        found = (t.state.files.get(t.state.path(name)) for name in ("GNUmakefile", "makefile", "Makefile"))
+        content = next(filter(None, found), None)
         if content and not has(argv, "n", "dry-run"):
             wanted = operands(argv, "CIjlo")
             _recipes(t, inv, content, wanted or None)
-    return None
 
 
 def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None = None) -> None:

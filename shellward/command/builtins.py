@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.operands import has, operands, short_values
 from shellward.command.outputs import FILTERS
+from shellward.command.texts import TEXTS, subscripts
 from shellward.command.values import decimal, unknown
 from shellward.command.wordreader import STDIN_PATHS
 
@@ -30,6 +31,7 @@ def _cd(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 def _declare(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     flags = "".join(word[1:] for word in inv.argv[1:] if word.startswith("-"))
     for word in inv.argv[1:]:
+        t.subscript(word, inv.span)
         name, equals, value = word.partition("=")
         if not equals or word.startswith("-"):
             continue
@@ -39,13 +41,13 @@ def _declare(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             t.state.put(t.state.refs, name, value)
         else:
             t.state.assign(name.rstrip("+"), value)
-            if name == "PROMPT_COMMAND":
-                t.run_text(value, inv.span)
+            t.command_variable(name, value, inv.span)
     return ""
 
 
 def _unset(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     functions = "-f" in inv.argv
+    subscripts(t, inv)
     for word in inv.argv[1:]:
         if inv.name == "unalias":
             t.state.drop(t.state.aliases, word)
@@ -96,10 +98,14 @@ def _trap(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     text = inv.stdin
-    rest = operands(inv.argv, "dinNpu" if inv.name in {"mapfile", "readarray"} else "dinNptu")
+    subscripts(t, inv)
+    rest = operands(inv.argv, "cCdinNpuOs" if inv.name in {"mapfile", "readarray"} else "dinNptu")
     names = rest or ["REPLY"]
     if inv.name in {"mapfile", "readarray"}:
-        mark = dict(short_values(inv.argv, "d")).get("d")
+        given = dict(short_values(inv.argv, "dC"))
+        mark = given.get("d")
+        if "C" in given:
+            t.run_text(given["C"], inv.span, via=(*inv.via, inv.name))
         whole = text or unknown("in")
         pieces = whole.splitlines() if mark is None else whole.split(mark[:1] or "\0")
         t.state.assign(rest[0] if rest else "MAPFILE", [piece.rstrip("\n") for piece in pieces if piece][:256])
@@ -109,11 +115,12 @@ def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             t.state.assign(name, unknown("in", "read"))
         return ""
     line = text.split("\0" if "-d" in inv.argv else "\n", 1)[0]
-    if has(inv.argv, "a"):
-        t.state.assign(names[-1], line.split())
-        return ""
     separators = t.state.get("IFS")
     split = separators if isinstance(separators, str) and separators.strip() else None
+    if has(inv.argv, "a"):
+        words = line.split() if split is None else re.split("[" + re.escape(split) + "]", line)
+        t.state.assign(names[-1], words[:256])
+        return ""
     pieces = line.split(split, len(names) - 1) if len(names) > 1 else [line.strip() if split is None else line]
     for at, name in enumerate(names):
         t.state.assign(name, pieces[at] if at < len(pieces) else "")
@@ -121,6 +128,7 @@ def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 
 def _printf(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    subscripts(t, inv)
     if inv.argv[1:2] == ["-v"] and len(inv.argv) > 3:
         t.state.assign(inv.argv[2], FILTERS["printf"](["printf", *inv.argv[3:]], None, t.state))
         return ""
@@ -133,7 +141,8 @@ def _hash(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     return ""
 
 
-def _let(_t: Tracer, _inv: Invocation, _want: bool) -> str | None:
+def _wait(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    subscripts(t, inv)
     return ""
 
 
@@ -141,6 +150,6 @@ BUILTINS: dict[str, Handler] = {
     "cd": _cd, "pushd": _cd, "popd": _cd, "export": _declare, "declare": _declare, "typeset": _declare, "local": _declare,
     "readonly": _declare, "alias": _declare, "unset": _unset, "unalias": _unset, "set": _set, "shift": _shift,
     "eval": _eval, "source": _source, ".": _source, "trap": _trap, "read": _read, "mapfile": _read, "readarray": _read,
-    "printf": _printf, "hash": _hash, "let": _let,
+    "printf": _printf, "hash": _hash, "wait": _wait, **TEXTS,
 }  # fmt: skip
 """Handlers by builtin."""

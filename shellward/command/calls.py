@@ -5,7 +5,8 @@ it is written, so that ``os.remove`` is a file and ``items.remove`` is not.
 
 Kinds: ``process`` runs a command, ``exec-list`` the exec family, ``spawn`` command and list, ``eval`` runs code, ``rm``
 (recursive by a named argument), ``rm-list``, ``rm-r``, ``rmdir``, ``write`` (by mode), ``put``, ``mv``, ``cp``, ``ln``,
-``chmod``, ``chown``, ``kill``, ``sql``, ``send``, ``method-rm``, ``method-write``.
+``chmod``, ``chown``, ``kill``, ``sql``, ``send``, ``method-rm``, ``method-write``, ``empty``, ``exec-mode`` (mode, file, words),
+``run-net`` (fetches and runs).
 """
 
 import re
@@ -14,7 +15,8 @@ CALLS: dict[str, dict[str, str]] = {
     "python": {
         "process": ".system .popen .getoutput .getstatusoutput .run .call .check_call .check_output .Popen pty.spawn .spawn "
         ".create_subprocess_shell .create_subprocess_exec",
-        "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp .spawnv .spawnl .spawnlp .spawnvp",
+        "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp",
+        "exec-mode": ".spawnv .spawnve .spawnl .spawnle .spawnlp .spawnlpe .spawnvp .spawnvpe",
         "eval": "exec eval compile runcode runsource",
         "rm-r": ".rmtree .remove_tree .removedirs send2trash",
         "rm": "os.remove os.unlink",
@@ -26,10 +28,10 @@ CALLS: dict[str, dict[str, str]] = {
         "chmod": "os.chmod os.lchmod",
         "chown": "os.chown shutil.chown",
         "kill": "os.kill os.killpg",
-        "put": "os.truncate",
+        "empty": "os.truncate",
         "sql": ".execute .executescript .executemany .raw",
         "send": "requests.post requests.put requests.delete requests.patch requests.get httpx.post httpx.put httpx.delete "
-        "urlopen urllib.request.Request session.post session.delete .sendall",
+        "urlopen urllib.request.Request session.post session.delete .sendall .sendmail .send_message",
         "method-rm": ".unlink .rmdir",
         "method-write": ".write_text .write_bytes",
     },
@@ -40,11 +42,12 @@ CALLS: dict[str, dict[str, str]] = {
         "rm": ".rm .rmSync rmdir .rmdirSync Deno.remove Deno.removeSync",
         "rm-r": ".rimraf .rimrafSync rimraf.sync .removeSync .emptyDirSync del.sync emptyDir fs.remove fse.remove",
         "rm-list": ".unlink .unlinkSync",
-        "put": ".writeFile .writeFileSync .appendFile .appendFileSync .createWriteStream .truncateSync truncate Deno.writeTextFile Deno.writeTextFileSync Bun.write",
+        "put": ".writeFile .writeFileSync .appendFile .appendFileSync .createWriteStream Deno.writeTextFile Deno.writeTextFileSync Bun.write",
         "mv": ".renameSync rename",
         "cp": ".copyFileSync .cpSync",
         "chmod": ".chmodSync chmod",
         "kill": "process.kill",
+        "empty": ".truncateSync truncate",
         "sql": ".query .$executeRaw .$executeRawUnsafe",
         "send": "axios.post axios.put axios.delete fetch",
     },
@@ -72,7 +75,9 @@ CALLS: dict[str, dict[str, str]] = {
         "mv": "rename move",
         "cp": "copy",
         "chmod": "chmod",
-        "put": "truncate .spew write_file",
+        "kill": "kill",
+        "empty": "truncate",
+        "put": ".spew write_file",
         "ln": "symlink",
         "sql": "do prepare",
     },
@@ -98,6 +103,7 @@ CALLS: dict[str, dict[str, str]] = {
     "r": {
         "process": ".system .system2 shell",
         "eval": "eval source parse",
+        "run-net": ".install_github .install_gitlab .install_url .install_git",
         "rm": ".unlink",
         "rm-list": "file.remove",
         "rm-r": "dir_delete",
@@ -128,6 +134,7 @@ CALLS: dict[str, dict[str, str]] = {
     "dc": {},
     "gnuplot": {},
     "tex": {},
+    "c": {},
     "go": {"rm-r": "os.RemoveAll", "rm-list": "os.Remove", "spawn": "exec.Command", "put": "os.WriteFile"},
 }
 

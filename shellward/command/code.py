@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from shellward.command.actions import MAX_CALLS, Action
+from shellward.command.anylanguage import any_calls, shell_lists
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
@@ -22,6 +23,12 @@ _BARE_CALL = re.compile(
 )
 _METHOD = re.compile(r"(?<=[)\]])((?:\.|->)(?:[\w$]+(?:\.|->)){0,3})([\w$]+!?)(?=\s*\()")
 _WITH_PARENTHESES = frozenset(("python", "javascript", "php", "lua", "r", "java"))
+
+
+_WITHOUT_TABLE = frozenset(
+    ("c", "r", "tcl", "java", "julia", "elixir", "lisp", "prolog", "haskell", "ocaml", "m4", "gnuplot", "go")
+)
+"""Languages whose calls are read by what they look like, besides the few that calls.py lists."""
 
 
 @lru_cache(maxsize=32)
@@ -87,6 +94,9 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     for quote in SHELL_QUOTES.get(language, ()):
         found = [m for m in re.finditer(quote, code, re.MULTILINE) if m.lastindex][:MAX_CALLS]
         actions += [Action("shell", unquote(m.group(m.lastindex or 0))) for m in found]
+    if language in _WITHOUT_TABLE:
+        actions += any_calls(code)
+    actions += shell_lists(code)
     whole(language, code, actions)
     in_loops(language, code, actions)
     return actions
@@ -115,11 +125,15 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
             before,
             fetches=fetches and bool(values) and not known_part(squeeze(values)).strip(),
         )
+    if kind == "run-net":
+        return [Action("argv", argv=("@run", literals.language, "net:package"))]
     if kind == "process":
         return _process(literals.language, name, values, named)
     if kind == "exec-list":
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
         return _argv((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
+    if kind == "exec-mode":  # the first one says whether to wait
+        return _argv(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else _argv_of(values[1:])
     if kind == "spawn":
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
         rest = (
@@ -134,9 +148,11 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         return [Action("argv", argv=("@sql", literals.language, squeeze(values[0])))] if values else []
     if kind == "send":
         return _send(receiver + name, values, named)
-    return _files(kind, values, named)
+    return _files(kind, values, named, literals.language)
 
 
+_BY_KEY = re.compile(r"(?<=[\w)\]])\[\s*((?:[\"']\w+[\"']\s*(?:\+|\.\.)?\s*){1,8})\](?=\s*\()")
+"""``os["exe".."cute"](..)``: a method by the text of its name."""
 _MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
 
 
@@ -152,10 +168,15 @@ def _names(language: str, code: str) -> str:
         for names in re.findall(r"\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(", code)[:5]:
             for name, alias in re.findall(r"(\w+)\s*:\s*(\w+)", names)[:10]:
                 code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
+    if language == "perl":
+        code = re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code)
+    if language in {"javascript", "lua", "php"} and "[" in code:
+        code = _BY_KEY.sub(lambda match: "." + "".join(re.findall(r"\w+", match.group(1))), code)
     if language == "ruby":
         code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
         code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
     if language == "javascript" and "require(" in code:
+        code = re.sub(r"require\(\s*['\"](?:node:)?(rimraf|del|fs-extra)['\"]\s*\)(?=[.(])", r"\1", code)
         joined = re.compile(r"require\(\s*((?:['\"][\w:/]*['\"]\s*\+\s*)+['\"][\w:/]*['\"])\s*\)")
         code = joined.sub(lambda m: "require('" + re.sub(r"['\"\s+]", "", m.group(1)) + "')", code)
     if language == "php":
@@ -187,6 +208,12 @@ def _argv(argv: tuple[str, ...]) -> list[Action]:
     return [Action("argv", argv=argv)] if argv and known_part(argv[0]) else []
 
 
+def _argv_of(values: list[Value]) -> list[Action]:
+    """``spawnv(mode, file, words)``: the words begin with the program's name."""
+    words = values[1] if len(values) > 1 and isinstance(values[1], list) else []
+    return _argv((squeeze(values[0]), *map(squeeze, words[1:]))) if values else []
+
+
 def _process(language: str, name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
     """A call that runs a command: a list of words, or text for the shell."""
     if not values:
@@ -196,19 +223,33 @@ def _process(language: str, name: str, values: list[Value], named: dict[str, Val
     first = values[0]
     if isinstance(first, list):
         return _argv(tuple(squeeze(item) for item in first))
+    if name == "open":
+        return _perl_open([squeeze(value) for value in values])
     if len(values) > 1 and language in {"perl", "ruby", "tcl", "r", "elixir"}:
         rest = [squeeze(item) for item in (values[1] if isinstance(values[1], list) else values[1:])]
         return _argv((squeeze(first), *rest))
-    if name == "open":
-        text = squeeze(values[-1] if len(values) > 2 else values[1] if len(values) > 1 else first)
-        return [Action("shell", text.strip("| "))] if text.strip().startswith("|") or text.strip().endswith("|") else []
     return [Action("shell", first)] if known_part(first).strip() else []
+
+
+def _perl_open(values: list[str]) -> list[Action]:
+    """``open F, "cmd|"``, ``open(my $f, "|-", "cmd", ..)``, ``open F, ">file"``."""
+    mode = values[1].strip() if len(values) > 1 else values[0].strip()
+    rest = values[2:]
+    if mode in {"|-", "-|"}:
+        return [Action("shell", rest[0])] if len(rest) == 1 else _argv(tuple(rest))
+    if mode.startswith("|") or mode.endswith("|"):
+        return [Action("shell", mode.strip("| "))]
+    if mode.startswith((">", "+<", "+>")):
+        target = rest[0] if rest else mode.lstrip("+<>").strip()
+        return _argv((">>" if mode.startswith(">>") else ">", target)) if known_part(target) else []
+    return []
 
 
 def _eval(literals: Literals, values: list[Value], before: int, *, fetches: bool) -> list[Action]:
     """Code that is evaluated: what was decoded is a finding and is read too; what was fetched is a finding."""
     text = squeeze(values[0]) if values else ""
     actions: list[Action] = []
+    fetches = fetches or re.match(r"\s*(?:https?|ftp)://", text) is not None
     if len(literals.decoded) > before or any(label.startswith(("decoded", "encoded")) for label in labels(text)):
         actions.append(Action("argv", argv=("@run", literals.language, "decoded")))
     if fetches or any(label.startswith("net") for label in labels(text)):
@@ -235,7 +276,7 @@ def _send(name: str, values: list[Value], named: dict[str, Value]) -> list[Actio
     return actions
 
 
-def _files(kind: str, values: list[Value], named: dict[str, Value]) -> list[Action]:  # noqa: C901, PLR0911, PLR0912
+def _files(kind: str, values: list[Value], named: dict[str, Value], language: str = "") -> list[Action]:  # noqa: C901, PLR0911, PLR0912
     """A call on files, as the command that does the same."""
     texts: list[str] = []
     for value in values:
@@ -275,7 +316,12 @@ def _files(kind: str, values: list[Value], named: dict[str, Value]) -> list[Acti
             ("chmod", _octal(target), "--", *texts[1:]) if target.isdecimal() else ("chmod", mode, "--", target)
         )
     if kind == "kill" and len(texts) > 1:
-        return _argv(("kill", "-" + (texts[1] if known_part(texts[1]) else "9"), target))
+        target, signal = (texts[1], target) if language in {"ruby", "perl"} else (target, texts[1])
+        return _argv(("kill", "-" + (signal if known_part(signal) else "9"), "--", target))
+    if kind == "kill":
+        return _argv(("kill", "--", target))
+    if kind == "empty":
+        return _argv(("@empty", target))
     if kind == "chown":
         return _argv(("chown", texts[1] if len(texts) > 1 else "x", "--", target))
     return []

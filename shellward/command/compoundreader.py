@@ -240,13 +240,13 @@ class CompoundReader(RedirectReader):
         """Read what follows ``coproc``."""
         self.blanks()
         body = Script(self.span(self.i, self.i))
-        match = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])").match(self.s, self.i, self.n)
+        match = re.compile(r"([A-Za-z_]\w*)[ \t]+(?=[{(])").match(self.s, self.i, self.n)
         if match:
             self.i = match.end()
         command = self.command(self.peek_reserved())
         if command is not None:
             body.items.append(Pipeline([command], "&"))
-        return Compound("coproc", self.span(start, self.i), [body])
+        return Compound("coproc", self.span(start, self.i), [body], match.group(1) if match else "COPROC")
 
     @abstractmethod
     def list_into(self, script: Script, stops: frozenset[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shellward.command.operands import operands
@@ -105,6 +106,10 @@ _RUN = Wrap(
 )
 
 
+_IMAGE = replace(_RUN, skip=0)
+"""As _RUN, up to the image: behind it stand the words of the entry point, options too."""
+
+
 def _sub(argv: list[str], valued: frozenset[str]) -> int:
     """Find the first subcommand behind global options."""
     i = 1
@@ -123,6 +128,8 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
         at += _sub(argv[at:], _DOCKER_GLOBAL)
     if at >= len(argv):
         return None
+    if argv[at] == "unshare":
+        return t.child(inv, argv[at + 1 :], at + 1, stdin=inv.stdin, want=want)
     if argv[at] == "exec":
         return wrapped(t, inv, argv[at:], _EXEC, want=want)
     if argv[at] in {"run", "create"}:
@@ -136,16 +143,20 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
         )
         inner = argv[at:]
         if entry:
-            from shellward.command.wrappers import find_inner
-
-            start = find_inner(inner, _RUN).start
+            start = find_inner(inner, _IMAGE).start + 1
             return t.child(inv, [entry, *inner[start:]], 0, stdin=inv.stdin, want=want)
         return wrapped(t, inv, inner, _RUN, want=want)
     return None
 
 
+_CARRIES_KUBECTL = frozenset(["k3s", "k0s", "microk8s", "minikube", "rke2"])
+
+
 def _kubectl(t: Tracer, inv: Invocation, want: bool) -> str | None:
     argv = inv.argv
+    if inv.name in _CARRIES_KUBECTL and argv[1:2] == ["kubectl"]:
+        at = 3 if argv[2:3] == ["--"] else 2
+        return t.child(inv, ["kubectl", *argv[at:]], 0, stdin=inv.stdin, want=want)
     words = {"exec", "run", "debug", "rsh", "attach", *(["ssh"] if inv.name == "minikube" else [])}
     if not words & set(argv):
         return None
@@ -191,8 +202,11 @@ def _tmux(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             "pipe-pane",
             "pipep",
         }:
-            rest = operands(argv[i:], "tnscFexyhwT")
-            if len(rest) == 1:
+            rest = operands(argv[i:], "tnscFexyT" + ("hw" if "popup" in word else ""))
+            if word == "if-shell":
+                for text in rest[:3]:
+                    t.run_text(text, inv.span, via=(*inv.via, inv.name))
+            elif len(rest) == 1:
                 t.run_text(rest[0], inv.span, via=(*inv.via, inv.name))
             elif rest:
                 t.child(inv, rest, 0)
@@ -219,7 +233,7 @@ def _screen(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 CONTAINERS: dict[str, Handler] = {
     **dict.fromkeys(["docker", "podman", "nerdctl", "finch", "docker-compose", "podman-compose", "crictl", "ctr"], _docker),
-    **dict.fromkeys(["kubectl", "oc", "k", "k3s", "microk8s", "kubecolor", "minikube"], _kubectl),
-    "tmux": _tmux, "screen": _screen,
+    **dict.fromkeys(["kubectl", "oc", "k", "k3s", "k0s", "rke2", "microk8s", "kubecolor", "minikube"], _kubectl),
+    "tmux": _tmux, "byobu": _tmux, "screen": _screen,
 }  # fmt: skip
 """Handlers by program."""

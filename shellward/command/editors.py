@@ -122,7 +122,6 @@ EDITORS: dict[str, Handler] = {
     "psql": _shell_escapes(r"\\!\s*(.+)$|\\copy.*program\s+'([^']*)'"),
     "mysql": _shell_escapes(r"(?:^|;)\s*(?:\\!|system)\s+([^;\n]+)"),
     "ftp": _shell_escapes(r"^!(.+)$"),
-    "sftp": _shell_escapes(r"^!(.+)$"),
     "lftp": _shell_escapes(r"(?:^|;)\s*!\s*([^;\n]+)"),
     "lldb": _gdb,
     "gdb": _gdb,

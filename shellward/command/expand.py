@@ -30,10 +30,14 @@ class Expander:
     Args:
         state: the variables.
         substitute: called for each substitution met; visits its commands and returns their output.
+        prompt: called for each text that is expanded as a prompt.
     """
 
-    def __init__(self, state: State, substitute: Callable[[Substitution], str]) -> None:
+    def __init__(
+        self, state: State, substitute: Callable[[Substitution], str], prompt: Callable[[str], None]
+    ) -> None:
         self.state = state
+        self.prompt = prompt
         self.substitute = substitute
         self.fuel = MAX_EXPANDED
 
@@ -253,6 +257,8 @@ class Expander:
             change = str.upper if op[0] == "^" else str.lower
             return change(value) if len(op) > 1 else change(value[:1]) + value[1:]
         if op == "@":
+            if arg == "P":
+                self.prompt(value)
             return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:]}.get(arg, value)
         if op[0] in "#%":
             return self.trim(op, value, arg)

@@ -46,9 +46,9 @@ LANGUAGES: dict[str, tuple[str, str, str]] = {
     "ruby": ("ruby", "e", "rIC"), "jruby": ("ruby", "e", "rI"), "perl": ("perl", "eE", "IMm"), "raku": ("perl", "e", "IM"),
     "php": ("php", "rBR", "dcf"), "lua": ("lua", "e", "l"), "luajit": ("lua", "e", "l"), "rscript": ("r", "e", ""),
     "r": ("r", "e", ""), "littler": ("r", "e", ""), "julia": ("julia", "eE", "LJpCt"), "awk": ("awk", "", ""), "gawk": ("awk", "", ""), "mawk": ("awk", "", ""), "nawk": ("awk", "", ""),
-    "tclsh": ("tcl", "", ""), "expect": ("tcl", "c", "f"), "osascript": ("osascript", "e", "l"), "elixir": ("elixir", "e", "r"),
+    "tclsh": ("tcl", "", ""), "expect": ("tcl", "c", "f"), "osascript": ("osascript", "e", "l"), "elixir": ("elixir", "e", "r"), "nim": ("c", "", ""),
     "groovy": ("java", "e", ""), "scala": ("java", "e", ""), "jshell": ("java", "", ""), "guile": ("lisp", "c", "l"),
-    "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "octave": ("python", "", ""),
+    "emacs": ("lisp", "", "l"), "sbcl": ("lisp", "", ""), "clisp": ("lisp", "x", ""), "stap": ("c", "e", "DpLo"), "bpftrace": ("c", "e", "pfBo"), "octave": ("python", "", ""),
     "pwsh": ("pwsh", "c", "f"), "powershell": ("pwsh", "c", "f"), "powershell.exe": ("pwsh", "c", "f"), "nu": ("sh", "c", ""),
     "elvish": ("sh", "c", ""), "swipl": ("prolog", "gt", "fsl"), "gprolog": ("prolog", "", ""), "ghc": ("haskell", "e", ""),
     "runghc": ("haskell", "e", ""), "runhaskell": ("haskell", "e", ""), "ocaml": ("ocaml", "e", ""), "m4": ("m4", "", ""),
@@ -114,12 +114,19 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
         if word.startswith("--"):
             if word in {"--version", "--help"}:
                 return None
-            i += word in {"--rcfile", "--init-file"}
+            name, equals, value = word.partition("=")
+            if name == "--command" and equals:
+                return t.run_code("sh", value, inv, argv[i:], want=want)
+            if name in {"--rcfile", "--init-file"}:
+                _start_file(t, inv, value if equals else argv[i] if i < len(argv) else "")
+                i += not equals
             code = code or word == "--command"
             continue
         letters = word[1:]
         if "n" in letters and word[0] == "-":
             return ""
+        if "i" in letters and inv.name not in {"bash", "zsh", "fish"}:
+            _start_file(t, inv, inv.env.get("ENV") or t.state.text("ENV"))
         code = code or ("c" in letters and word[0] == "-")
         reads = reads or "s" in letters
         i += letters[-1:] in {"o", "O"}
@@ -133,8 +140,17 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
             t.effect(["@run", "sh", *labels(argv[i])], inv.span)
         return None
     if inv.stdin:
+        if labels(inv.stdin) and not known_part(inv.stdin).strip():
+            t.effect(["@run", "sh", "piped", *labels(inv.stdin)[:6]], inv.span)
         return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
     return None
+
+
+def _start_file(t: Tracer, inv: Invocation, path: str) -> None:
+    """A file that an interactive shell reads first: followed when this line wrote it."""
+    content = t.state.files.get(t.state.path(path)) if path else None
+    if content:
+        t.run_code("sh", content, inv, [])
 
 
 def _shell_code(t: Tracer, inv: Invocation, at: int, *, want: bool) -> str | None:

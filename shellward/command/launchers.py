@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.invocation import quote
 from shellward.command.operands import operands
-from shellward.command.unwrap import wrapped
+from shellward.command.unwrap import multicall, wrapped
 from shellward.command.wrappers import WRAPPERS, Wrap
 
 if TYPE_CHECKING:
@@ -209,6 +209,23 @@ def _runner(subs: str) -> Handler:
     return handler
 
 
+def _nth(subs: str, skip: int, *, join: bool = False) -> Handler:
+    """Make a handler: ``tool sub name words`` where the command stands behind ``skip`` operands."""
+    wanted = frozenset(subs.split())
+    wrap = Wrap("ucentpw", frozenset(("user", "container", "env", "namespace", "workdir", "task", "job")), skip, join=join)
+
+    def handler(t: Tracer, inv: Invocation, want: bool) -> str | None:
+        for at, word in enumerate(inv.argv[1:5], 1):
+            if word in wanted:
+                if "--" in inv.argv:
+                    at = inv.argv.index("--") + 1
+                    return t.child(inv, inv.argv[at:], at, stdin=inv.stdin, want=want)
+                return wrapped(t, inv, inv.argv[at:], wrap, want=want)
+        return None
+
+    return handler
+
+
 LAUNCHERS: dict[str, Handler] = {
     "start-stop-daemon": _start_stop_daemon, "bwrap": _bwrap, "capsh": _capsh, "runuser": _runuser, "ip": _ip,
     "flatpak": _flatpak, "just": _just, "repo": _behind("-c", join=True), "mr": _behind("run"),
@@ -221,5 +238,8 @@ LAUNCHERS: dict[str, Handler] = {
     "aws": _options("send-command|execute-command|start-session", "--parameters", "--command"),
     **dict.fromkeys(["concurrently", "run-p", "run-s", "npm-run-all"], _operand_texts),
     "cargo-watch": _options("-s", "--shell"),
+    **dict.fromkeys(["multipass", "lxc", "incus", "limactl", "orb", "pct", "crictl"], _nth("exec shell", 1)),
+    **dict.fromkeys(["nomad", "ctr", "vcluster"], _nth("exec", 1)), "lvm": multicall,
+    **dict.fromkeys(["podman-machine", "docker-machine"], _nth("ssh", 1, join=True)),
 }  # fmt: skip
 """Handlers by program."""

@@ -221,6 +221,10 @@ def _which(argv: list[str], _stdin: str | None, _state: State) -> str:
     return "\n".join(f"/usr/bin/{word}" if "/" not in word else word for word in found)
 
 
+def _whereis(argv: list[str], _stdin: str | None, _state: State) -> str:
+    return "".join(f"{word}: /usr/bin/{word}\n" for word in operands(argv) if word)
+
+
 def _basename(argv: list[str], _stdin: str | None, _state: State) -> str:
     rest = operands(argv, "s")
     name = posixpath.basename(rest[0].rstrip("/")) if rest else ""
@@ -266,7 +270,7 @@ FILTERS: dict[str, Filter] = {
     "base32": _decoder(decode.from_base32, "d", "decode"), "basenc": _decoder(decode.from_base64, "d", "decode"),
     "xxd": _xxd, "openssl": _openssl, "gunzip": _inflate, "zcat": _inflate, "gzip": _inflate, "bunzip2": _inflate,
     "bzcat": _inflate, "bzip2": _inflate, "xz": _inflate, "unxz": _inflate, "xzcat": _inflate, "zlib-flate": _inflate,
-    "psql": _client, "mysql": _client, "mariadb": _client, "sqlite3": _client, "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "type": _which, "whereis": _which, "basename": _basename, "dirname": _dirname,
+    "psql": _client, "mysql": _client, "mariadb": _client, "sqlite3": _client, "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "type": _which, "whereis": _whereis, "basename": _basename, "dirname": _dirname,
     "realpath": _realpath, "readlink": _realpath, "pwd": _pwd, "expr": _expr,
 }  # fmt: skip
 """What a command prints, by name."""

@@ -9,9 +9,9 @@ from shellward.command.builders import BUILDERS
 from shellward.command.containers import CONTAINERS
 from shellward.command.editors import EDITORS
 from shellward.command.launchers import LAUNCHERS
-from shellward.command.operands import has, operands
+from shellward.command.operands import has, operands, short_values
 from shellward.command.scripts import project
-from shellward.command.unwrap import wrapped
+from shellward.command.unwrap import ssh_options, wrapped
 from shellward.command.values import unknown
 from shellward.command.wordreader import STDIN_PATHS
 from shellward.command.wrappers import Wrap, find_inner
@@ -81,7 +81,7 @@ def _options_with_commands(pattern: str) -> Handler:
             value = word[match.end() :]
             if not value:
                 value = argv[at + 1] if at + 1 < len(argv) else ""
-            t.run_text(value.removeprefix("exec=").strip("\"'"), inv.span, via=(*inv.via, inv.name))
+            t.run_text(value.removeprefix("exec=").strip("\"'").lstrip("! "), inv.span, via=(*inv.via, inv.name))
         return None
 
     return handler
@@ -122,6 +122,72 @@ def _socat(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             text = match.group(1).partition(",")[0].strip("\"'")
             t.run_text(text, inv.span, via=(*inv.via, "socat"))
     return None
+
+
+def _netcat(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``nc -l -c cmd``: what is at the other end of the connection. Without ``-c`` text, the letter is about line ends."""
+    argv = inv.argv
+    for at, word in enumerate(argv[1:-1], 1):
+        if word in {"--sh-exec", "--exec"} or re.fullmatch(r"-[a-zA-Z]*[ce]", word):
+            t.run_text(argv[at + 1], inv.span, via=(*inv.via, inv.name))
+    return None
+
+
+def _redis(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``redis-cli eval code 0``: the server runs Lua."""
+    for at, word in enumerate(inv.argv[:-1]):
+        if word.lower() in {"eval", "eval_ro"}:
+            t.run_code("lua", inv.argv[at + 1], inv, [])
+    return None
+
+
+def _nmap(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``nmap --script file``: a program in Lua, when this line wrote it."""
+    for at, word in enumerate(inv.argv[1:], 1):
+        name, equals, value = word.partition("=")
+        path = value if equals else "".join(inv.argv[at + 1 : at + 2])
+        content = t.state.files.get(t.state.path(path)) if name == "--script" else None
+        if content:
+            t.run_code("lua", content, inv, [])
+    return None
+
+
+def _apt(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``apt -o DPkg::Pre-Invoke::=cmd``: settings that are run before and after."""
+    argv = inv.argv
+    for at, word in enumerate(argv[1:], 1):
+        given = word[2:] if word.startswith("-o") else word.partition("=")[2] if word.startswith("--option=") else ""
+        if word in {"-o", "--option"}:
+            given = "".join(argv[at + 1 : at + 2])
+        name, _, value = given.partition("=")
+        if re.search(r"(?i)-invoke(?:-success)?(?:::\w*)*$|^DPkg::Pre-Install-Pkgs|^Dir::Bin::", name):
+            t.run_text(value, inv.span, via=(*inv.via, inv.name))
+    return None
+
+
+def _secure_copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``scp h:x.sh .``: what came from elsewhere; ``-S`` and ``-o ProxyCommand=`` name programs."""
+    ssh_options(t, inv)
+    _SECURE_OPTIONS(t, inv, False)
+    rest = operands(inv.argv, "cDFiJloPSXRBe")
+    target = t.state.path(rest[-1]) if len(rest) > 1 else ""
+    for source in rest[:-1]:
+        if re.match(r"[\w.@-]+:|(?:rsync|scp|sftp)://", source) and ":" not in target:
+            base = source.rstrip("/").rpartition("/")[2].rpartition(":")[2]
+            t.write(target, unknown("net", inv.name))
+            t.write(f"{target.rstrip('/')}/{base}" if target != "." else base, unknown("net", inv.name))
+    return None
+
+
+_SECURE_OPTIONS = _options_with_commands(r"-S\Z|--rsh(?:=|\Z)|--rsync-path(?:=|\Z)|-[a-zA-Z]*e\Z")
+
+
+def _dotenv(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``dotenv run -- cmd`` of Python, ``dotenv -- cmd`` of Node, Ruby and Go."""
+    argv = inv.argv
+    if "run" in argv[1:6]:
+        return _PACKAGED(t, inv, want)
+    return wrapped(t, inv, argv, Wrap("fecv"), want=want)
 
 
 def _ansible(t: Tracer, inv: Invocation, _want: bool) -> str | None:
@@ -176,8 +242,9 @@ def _after(words: str) -> Handler:
         for at, word in enumerate(inv.argv[1:6], 1):
             if word in subs:
                 wrap = Wrap(
-                    "npC",
-                    frozenset(
+                    "np" if word == "exec" else "npC",
+                    code=frozenset(("-c", "--call") if word in {"exec", "x"} else ()),
+                    long=frozenset(
                         (
                             "python",
                             "with",
@@ -214,9 +281,10 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     named = [
         argv[i + 1]
         for i, w in enumerate(argv[:-1])
-        if re.fullmatch(r"-[a-zA-Z]*[oO]|--output|--output-document|-P", w)
+        if re.fullmatch(r"-[a-zA-Z]*[oO]|--output|--output-document", w)
         and not (inv.name == "curl" and w.endswith("O"))
     ]
+    folder = dict(short_values(argv, "P")).get("P", "") if inv.name != "curl" else ""
     named += [w.partition("=")[2] for w in argv if w.startswith(("--output=", "--output-document="))]
     if inv.name == "curl":
         named += [w[2:] for w in argv if re.match(r"-o[^-]", w)]
@@ -224,7 +292,7 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             named += [url.rstrip("/").rpartition("/")[2] for url in urls]
     elif inv.name != "fetch" and not named:
         named = [url.rstrip("/").rpartition("/")[2] for url in urls]
-    for name in named:
+    for name in (f"{folder.rstrip('/')}/{name}" if folder else name for name in named):
         if name not in {"-", "/dev/null", "/dev/stdout"}:
             t.write(state.path(name), unknown("net", inv.name))
     return None
@@ -266,13 +334,14 @@ PROGRAMS: dict[str, Handler] = {
  "shellward": _own,
     **dict.fromkeys(["tar", "gtar", "bsdtar"], _options_with_commands(r"--to-command(?:=|\Z)|--checkpoint-action(?:=|\Z)|--use-compress-program(?:=|\Z)|-I\Z|--rsh-command(?:=|\Z)|--info-script(?:=|\Z)|-F\Z|--new-volume-script(?:=|\Z)")),
     "zip": _options_with_commands(r"-TT\Z|--unzip-command(?:=|\Z)"),
-    "rsync": _options_with_commands(r"-[a-zA-Z]*e\Z|--rsh(?:=|\Z)|--rsync-path(?:=|\Z)"),
-    "scp": _options_with_commands(r"-S\Z|-oProxyCommand="),
+    **dict.fromkeys(["rsync", "scp", "sftp"], _secure_copy),
+    **dict.fromkeys(["nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"], _netcat),
+    **dict.fromkeys(["redis-cli", "valkey-cli", "keydb-cli"], _redis), "nmap": _nmap, "dotenv": _dotenv,
+    **dict.fromkeys(["apt", "apt-get", "aptitude"], _apt),
     "sort": _options_with_commands(r"--compress-program(?:=|\Z)"),
     "split": _options_with_commands(r"--filter(?:=|\Z)"),
     "man": _options_with_commands(r"-P\Z|--pager(?:=|\Z)|-H\Z|--html(?:=|\Z)"),
     "dpkg": _options_with_commands(r"--pre-invoke(?:=|\Z)|--post-invoke(?:=|\Z)"),
-    "apt-get": _options_with_commands(r"(?:-o)?(?:APT|Dpkg)::(?:Update|Pre|Post)[\w:-]*::(?:=|\Z)?"),
     "tcpdump": _options_with_commands(r"-z\Z"),
     "mutt": _options_with_commands(r"-e\Z"),
     "wget2": _start_here,

@@ -26,6 +26,7 @@ def squeeze(value: Value) -> str:
 class PureCalls:
     """Evaluates calls; what would be fetched, read or random is a marker."""
 
+    language: str
     decoded: list[str]
     """What was decoded: running it is a finding."""
 
@@ -101,6 +102,12 @@ class PureCalls:
             return first.replace("$HOME", "~") if isinstance(first, str) else first
         if last in {"homedir", "home"}:
             return "~"
+        if last == "join" and self.language == "perl":
+            return text.join(map(squeeze, values[1:]))
+        if last == "loads" and name.startswith("marshal"):
+            return unknown("decoded")
+        if name in {"list.files", "os.listdir"} or last in {"readdirSync", "listdir"}:
+            return f"{text.rstrip('/')}/*" if text else "*"
         if last == "join" or name == "os.path.join":
             return (
                 "/".join(squeeze(v).rstrip("/") or "/" for v in values).replace("//", "/") if len(values) > 1 else text

@@ -46,6 +46,32 @@ def with_arguments(language: str, code: str, args: list[str]) -> str:
     return code
 
 
+_INPUT = {
+    "python": r"(?:sys\.)?stdin\.(?:buffer\.)?read(?:line)?\(\)|\binput\([^()]*\)|\bopen\(0\)\.read\(\)",
+    "perl": r"<STDIN>|<>|<ARGV>",
+    "ruby": r"(?:\$stdin|STDIN|ARGF|\$<)\.(?:read|gets)|\bgets\b",
+    "php": r"file_get_contents\(\s*[\"']php://stdin[\"']\s*\)|stream_get_contents\(STDIN\)|fgets\(STDIN\)",
+    "javascript": r"(?:require\([\"'](?:node:)?fs[\"']\)|\bfs)\.readFileSync\((?:0|[\"']/dev/stdin[\"'])[^()]*\)(?:\.toString\(\))?",
+    "lua": r"io\.(?:stdin:)?read\([^()]*\)",
+}  # fmt: skip
+"""How a program reads its standard input."""
+_RUNS = r"(?:exec|eval|system|popen|Popen|run|call|check_output|check_call|getoutput|spawn|execSync|load|passthru|instance_eval)"
+
+
+def with_input(language: str, code: str, stdin: str | None) -> tuple[str, str | None]:
+    """Put known input in the place where a program runs what it reads; also return that input when it is not known."""
+    pattern = _INPUT.get(language)
+    if pattern is None or not stdin or len(code) > 4000:
+        return code, None
+    runs = re.compile(rf"\b({_RUNS}\s*\(?\s*(?:compile\(\s*)?(?:join\(?[\"']{{2}},\s*)?)(?:{pattern})")
+    if not runs.search(code):
+        return code, None
+    if labels(stdin) or len(stdin) > 4000:
+        return code, stdin
+    text = stdin.removesuffix("\n").replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return runs.sub(lambda match: f"{match.group(1)}'{text}'", code), None
+
+
 class Runner(ABC):
     """Follows commands whose words are known."""
 
@@ -62,7 +88,7 @@ class Runner(ABC):
         self.text = text
         self.work = work
         self.state = State(cwd, aliases, known, work)
-        self.expander = Expander(self.state, self.substitute)
+        self.expander = Expander(self.state, self.substitute, self.prompted)
         self.invocations: list[Invocation] = []
         self.problems: list[Problem] = []
         self.resolved: dict[int, list[str]] = {}
@@ -248,6 +274,9 @@ class Runner(ABC):
             self.state.positional = before
             return printed
         code = with_arguments(language, code, args)
+        code, read_and_run = with_input(language, code, stdin)
+        if read_and_run is not None:
+            self.effect(["@run", language, *labels(read_and_run)[:6]], inv.span)
         self.unknown_code(code, language, inv.span)
         before_via, self.via = self.via, (*inv.via, inv.name)
         for action in scan(language, known_part(code) if labels(code) else code):
@@ -320,6 +349,11 @@ class Runner(ABC):
         finally:
             self.level -= 1
             self.via = before
+
+    def prompted(self, text: str) -> None:
+        """Follow what ``${x@P}`` would run: a prompt is expanded once more."""
+        if len(text) < 4000 and ("$(" in text or "`" in text):
+            self.run_text(f'echo "{text}"', (0, len(self.text)))
 
     def locate(self, text: str, span: Span) -> tuple[int, Span | None]:
         """Map positions of inner text to the submitted text: exactly when it stands there as it is."""

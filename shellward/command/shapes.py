@@ -8,7 +8,7 @@ from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.calls import CLIENT_WORDS, CLIENTS
 from shellward.command.literals import Literals
 from shellward.command.purecalls import squeeze
-from shellward.command.values import known_part, unknown
+from shellward.command.values import character, decimal, known_part, unknown
 
 _WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
 _REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
@@ -96,6 +96,10 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
             match = deletes.search(code) if imported.search(code) else None
             if match:
                 actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
+    if language == "javascript" and "eval" in code and re.search(r"\.then\(\s*(?:eval|Function)\b", code):
+        actions.append(Action("argv", argv=("@run", language, "net:fetch")))
+    if language == "osascript":
+        _applescript(code, actions)
     runs = _RUNS_WHAT_COMES.get(language)
     connects = ("ocket" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
     if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
@@ -109,9 +113,25 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
         actions.append(Action("argv", argv=("@fork-bomb", language)))
 
 
+_APPLESCRIPT = re.compile(
+    r"(?i)tell\s+app(?:lication)?\s+\"[^\"]*\"\s+to\s+((?:shut\s*down|restart|log\s*out|sleep)|(?:delete|empty|erase)\b[^\n]{0,60}|quit)"
+)
+
+
+def _applescript(code: str, actions: list[Action]) -> None:
+    """What a script of macOS tells an application to do: shut down, delete, empty the trash."""
+    for told in _APPLESCRIPT.findall(code)[:10]:
+        word = told.split()[0].lower()
+        if word in {"shut", "shutdown", "restart", "log", "logout", "sleep"}:
+            actions.append(Action("argv", argv=("shutdown", told)))
+        elif word != "quit":
+            actions.append(Action("argv", argv=("rm", "-r", "--", "~/" + unknown("find"))))
+
+
 def _formatted(match: re.Match[str]) -> str:
     """What ``sprintf`` makes of constant texts."""
-    values = re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(2))
+    given = re.findall(r'"((?:[^"\\]|\\.)*)"|(\d+)', match.group(2))
+    values = [text if not number else character(decimal(number)) for text, number in given]
     return '"' + re.sub(r"%[-\d.]*[sdc]", lambda _: values.pop(0) if values else "", match.group(1)) + '"'
 
 
@@ -124,7 +144,7 @@ def awk(code: str) -> list[Action]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
     joined = re.sub(r'"[ \t]*"', "", joined)
-    joined = re.sub(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\)', _formatted, joined)
+    joined = re.sub(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined)
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     found: list[re.Match[str]] = []

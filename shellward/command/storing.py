@@ -40,6 +40,8 @@ _COMMAND_VARIABLES = frozenset(
 
 
 _SUBSCRIPT = re.compile(r"\s*[A-Za-z_]\w*\[(?:\$\(|`)")
+_EXPORTED = re.compile(r"BASH_FUNC_([\w.-]+)(?:%%|\(\))")
+"""How bash names a function in the environment: with ``%%`` since 4.3 patch 27, with ``()`` before."""
 
 
 class Storer(Runner):
@@ -58,6 +60,7 @@ class Storer(Runner):
             return
         value = self.expander.text(assign.value)
         if assign.index:
+            self.subscript(f"a[{assign.index}]", assign.value.span if assign.value else (0, 0))
             self.assign_element(assign.name, self.expander_index(assign.index), value)
         elif assign.append:
             old = state.get(assign.name)
@@ -68,8 +71,15 @@ class Storer(Runner):
             self.subscript(value, assign.value.span if assign.value else (0, 0))
             if assign.name in {"PS0", "PS1", "PS2", "PS4"}:
                 self.run_text(f'echo "{value}"', assign.value.span if assign.value else (0, 0))
-        if assign.name in _COMMAND_VARIABLES and value and " " in value:
-            self.run_text(value, assign.value.span if assign.value else (0, 0))
+        self.command_variable(assign.name, value, assign.value.span if assign.value else (0, 0))
+
+    def command_variable(self, name: str, value: str, span: Span) -> None:
+        """Follow what stands in a variable whose value is run: ``GIT_SSH_COMMAND``, an exported function of bash."""
+        if name in _COMMAND_VARIABLES and " " in value:
+            self.run_text(value, span)
+        function = _EXPORTED.fullmatch(name)
+        if function and value.lstrip().startswith("()"):
+            self.run_text(f"{function.group(1)} {value}", span)
 
     def subscript(self, text: str, span: Span) -> None:
         """Follow what arithmetic would run: the shell expands a subscript once more, ``a[$(cmd)]``."""
@@ -116,29 +126,49 @@ class Storer(Runner):
         files: list[tuple[str, str]] = []
         for redirect in redirects:
             op = redirect.op
+            other = redirect.fd not in {"", "0"}
             if op in {"<<", "<<-"}:
-                stdin = self.expander.text(redirect.body)
+                given = self.expander.text(redirect.body)
+                stdin = self.descriptor(redirect.fd, given, stdin) if other else given
                 continue
             target = self.expander.text(redirect.target)
             if op == "<<<":
-                stdin = target + "\n"
+                stdin = self.descriptor(redirect.fd, target + "\n", stdin) if other else target + "\n"
             elif op == "<":
-                stdin = self.contents(target, redirect.target.span)
+                given = self.contents(target, redirect.target.span)
+                stdin = self.descriptor(redirect.fd, given, stdin) if other else given
             elif op == "<&":
                 if not target.strip("-").isdecimal() and target != "-":
                     stdin = self.contents(target, redirect.target.span)
                 elif target in self.state.fds:
                     stdin = self.contents(self.state.fds[target], redirect.target.span)
             elif op == ">&" and (target.strip("-").isdecimal() or target == "-"):
-                continue
+                if target in self.state.fds and redirect.fd in {"", "1"}:
+                    files.append((self.state.fds[target], ">>"))
             else:
                 path = self.state.path(target)
                 self.effect([">>" if op in {">>", "&>>"} else ">", path], redirect.target.span)
                 if redirect.fd in {"", "1"} and op != "<>":
                     files.append((path, op))
+                elif redirect.fd.strip("{}") not in {"", "2"}:
+                    self.keep(redirect.fd, path)
                 if op == "<>" and path.startswith(_SPECIAL_PATHS):
                     stdin = unknown("net", path)
         return stdin, files
+
+    def descriptor(self, fd: str, text: str, stdin: str | None) -> str | None:
+        """Note what a descriptor other than standard input would give; return standard input as it was."""
+        path = f"/dev/fd/{fd.strip('{}')}"
+        self.state.put(self.state.files, path, text)
+        self.keep(fd, path)
+        return stdin
+
+    def keep(self, fd: str, path: str) -> None:
+        """Note which file a descriptor leads to, by its number or by the name of ``{name}>file``."""
+        name = fd.strip("{}")
+        self.state.put(self.state.fds, name, path)
+        if name != fd:
+            self.state.assign(name, name)
 
     def contents(self, target: str, span: Span) -> str:
         """Return what reading a file would give."""

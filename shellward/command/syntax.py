@@ -114,7 +114,7 @@ class Compound:
         kind: ``group subshell if while until for select case function test arith coproc``.
         span: where it stands.
         bodies: its scripts in the order they would run (condition first).
-        name: loop variable or function name.
+        name: loop variable, or name of the function or coprocess.
         words: what a loop runs over, the subject of a case, the words of a test.
         redirects: of the whole.
     """

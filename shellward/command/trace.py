@@ -144,10 +144,18 @@ class Tracer(Storer):
             printed = self.visit(node.bodies[0], stdin, want=want)
             self.parallel -= kind == "coproc"
             self.state.undo(mark)
+            if kind == "coproc":
+                self.feeds(node)
             return printed
         for word in node.words or ():
             self.subscript(self.expander.text(word), word.span)
         return "".join([self.visit(body, stdin, want=want) for body in node.bodies])
+
+    def feeds(self, node: Compound) -> None:
+        """Note the descriptors of a coprocess: what is written to the second one, it reads."""
+        path = f"/dev/fd/{node.name}"
+        self.sinks[path] = node.bodies[0]
+        self.state.assign(node.name, [f"{path}-output", path])
 
     def loop(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow ``while`` and ``until``, once for each line that is read."""

@@ -63,7 +63,7 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
             return t.run_code("sh", inv.stdin, inv, [], want=want)
         return None
     if inv.name in {"ssh", "slogin", "autossh"}:
-        _ssh_options(t, inv)
+        ssh_options(t, inv)
     if not rest:
         if inv.name in {"ssh", "slogin", "rsh"} and inv.stdin:
             return t.run_text(inv.stdin, inv.span, via=(*inv.via, inv.name), want=want)
@@ -80,7 +80,8 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
     return t.child(inv, rest, inner.start + offset, stdin=inv.stdin, want=want)
 
 
-def _ssh_options(t: Tracer, inv: Invocation) -> None:
+def ssh_options(t: Tracer, inv: Invocation) -> None:
+    """Follow the programs that options of ssh name."""
     for word in inv.argv[1:]:
         match = re.match(r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE)
         if match and match.group(1) != "none":
@@ -123,6 +124,11 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
             continue
         if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
             t.state.assign(name, value)
+            t.command_variable(name, value, inv.span)
+            i += 1
+            continue
+        if equals and name.startswith("BASH_FUNC_"):
+            t.command_variable(name, value, inv.span)
             i += 1
             continue
         break
@@ -131,7 +137,7 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
     return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
 
 
-def _multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:
+def multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``busybox rm ..``: the first operand is the program."""
     rest = inv.argv[1:]
     if not rest or rest[0].startswith("-"):
@@ -310,7 +316,7 @@ def _fd(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 
 UNWRAP: dict[str, Handler] = {
-    "env": _env, "genv": _env, "busybox": _multicall, "toybox": _multicall, "xargs": _xargs, "gxargs": _xargs,
+    "env": _env, "genv": _env, "busybox": multicall, "toybox": multicall, "xargs": _xargs, "gxargs": _xargs,
     "parallel": _parallel, "find": _find, "gfind": _find, "fd": _fd, "fdfind": _fd,
 }  # fmt: skip
 """Handlers by wrapper, where the table of wrappers.py is not enough."""

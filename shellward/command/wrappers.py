@@ -115,6 +115,8 @@ def _option(argv: list[str], i: int, wrap: Wrap, code: list[tuple[int, int]]) ->
             code.append((i, len(name) + 1) if equals else (i + 1, 0))
             return i + (1 if equals else 2)
         return i + (2 if not equals and name[2:] in wrap.long else 1)
+    if len(word) > 2 and word[1:] in wrap.long:  # -np 4
+        return i + 2
     for at, letter in enumerate(word[1:], 1):
         if f"-{letter}" in wrap.code:
             code.append((i, at + 1) if at + 1 < len(word) else (i + 1, 0))

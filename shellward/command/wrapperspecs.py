@@ -26,7 +26,7 @@ nsjail: words=--
 trickle: short=udtlws
 retry: short=tdm long=times,delay
 mpirun: short=nH long=np,host,hostfile
-mpiexec: short=nf
+mpiexec: short=nf long=np,host,hostfile
 srun: short=nNpctAJDoe long=ntasks,nodes,partition,time,cpus-per-task,mem,gres,account
 tsp: short=LDE
 ts: short=LDE
@@ -62,7 +62,7 @@ catchsegv:
 fakeroot: short=lifbs long=lib,faked
 fakechroot: short=ecbd
 fakeroot-ng: short=pl
-proot: short=rbwq0k long=rootfs,bind,pwd,cwd,qemu
+proot: short=rbwqkSR long=rootfs,bind,pwd,cwd,qemu
 chroot: long=userspec,groups skip=1
 arch-chroot: short=u skip=1
 systemd-nspawn: short=DiMubpxE long=directory,image,machine,user,bind,bind-ro,tmpfs,setenv
@@ -133,8 +133,6 @@ guix: dash
 flatpak-spawn: long=directory,env
 distrobox: dash
 toolbox: skip=1 short=c long=container
-lxc: dash
-incus: dash
 machinectl: skip=2
 mosh: short=p long=ssh,port,server,client skip=1
 mise: dash
@@ -146,7 +144,6 @@ chamber: dash
 aws-vault: dash
 teller: dash
 envchain: skip=1
-dotenv: short=fecv
 env-cmd: short=fre
 cross-env: env
 cross-env-shell: env join
@@ -190,7 +187,6 @@ colima: dash
 lxc-attach: dash
 docker-machine: skip=2 join
 knife: skip=2 join
-pct: dash
 jexec: short=lUu skip=1 env
 iocage: skip=2
 runc: skip=2
@@ -206,7 +202,6 @@ yt-dlp: code=--exec,--exec-before-download skip=99
 youtube-dl: code=--exec skip=99
 gum: dash
 annotate-output:
-bpftrace: code=-c
 systemd-socket-activate: short=lE
 s6-softlimit: short=adflmoprst
 s6-envdir: skip=1

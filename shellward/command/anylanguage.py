@@ -1,0 +1,66 @@
+"""Calls in any language, told by what they look like: a shell with ``-c``, a program with its words, a deletion by name.
+
+For languages without a table of calls (calls.py) this is all that is read; the list with a shell in it is read in every one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shellward.command.actions import MAX_CALLS, Action
+
+_TEXT = r"([\"'])((?:\\.|(?!{0})[^\\])*){0}"
+_SHELL_LIST = re.compile(
+    r"([\"'])(?:/\w+)*/?(?:ba|z|da|k|a)?sh\1[\s,:()\[\]{}\w]{0,24}?([\"'])-\w{0,4}c\2\s*,?\s*([\"'`])((?:\\.|(?!\3)[^\\])*)\3"
+)
+"""``"sh", ["-c", "text"]`` in whatever brackets."""
+_GIVEN_TEXT = re.compile(
+    r"(?i)(?:system|shell|spawn|popen|exec|cmd|command|run[-_]?(?:process|program|command)?)[\w!?]{0,12}(?:\s*[($]|\s)\s*"
+    + _TEXT.format(r"\1")
+)
+_PROGRAM = re.compile(
+    r"\"((?:/[\w.+-]+)*/?[a-z][\w.+-]*)\"\s*,?\s*(?:\(?\s*(?:list|vector|listOf|asList|Seq|args)\s*[:=(]?\s*|[\[({]\s*)*"
+    r"((?:,?\s*\"(?:\\.|[^\"\\])*\"){1,16})"
+)
+_RUNS = re.compile(r"(?i)process|exec|spawn|command|system|run-program|shell|\bsh\b|popen")
+_REMOVES = re.compile(
+    r"(?i)([\w:.!/-]{0,60}(?:remove|delete|unlink|rm_rf|rmtree|rmdir|del_dir)[\w:.!?/*-]{0,60})[\s(]+(?:[\w.:-]{1,40}[(\s:]\s*){0,3}"
+    + _TEXT.format(r"\2")
+)
+_REMOVES_ITSELF = re.compile(r"\(\s*" + _TEXT.format(r"\1") + r"\s*\)\s*\)?\.((?:delete|remove|unlink)\w*)\(")
+_TREE = re.compile(r"(?i)tree|recurs|dir|folder|all|_rf|item|files")
+
+
+def shell_lists(code: str) -> list[Action]:
+    """List the texts that a program gives to a shell, as words in a list."""
+    if "-" not in code or "sh" not in code:
+        return []
+    found = [match.group(4) for match in _SHELL_LIST.finditer(code)]
+    return [Action("shell", _plain(text)) for text in found[:MAX_CALLS]]
+
+
+def any_calls(code: str) -> list[Action]:
+    """List what the calls of a program in some language would do, as far as their names and texts say it."""
+    actions: list[Action] = []
+    for match in list(_GIVEN_TEXT.finditer(code))[:MAX_CALLS]:
+        if match.group(2).strip():
+            actions.append(Action("shell", _plain(match.group(2))))
+    if _RUNS.search(code):
+        for match in list(_PROGRAM.finditer(code))[:MAX_CALLS]:
+            words = re.findall(r"\"((?:\\.|[^\"\\])*)\"", match.group(2))
+            actions.append(Action("argv", argv=(match.group(1), *map(_plain, words))))
+    for match in list(_REMOVES.finditer(code))[:MAX_CALLS]:
+        actions += _removal(match.group(1), match.group(3))
+    for match in list(_REMOVES_ITSELF.finditer(code))[:MAX_CALLS]:
+        actions += _removal(match.group(3), match.group(2))
+    return actions
+
+
+def _removal(name: str, path: str) -> list[Action]:
+    if not re.match(r"~?/|\.{1,2}/", path):
+        return []
+    return [Action("argv", argv=("rm", *(["-r"] if _TREE.search(name) else []), "--", path))]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match.group(1), match.group(1)), text)
