@@ -198,6 +198,14 @@ def _sqlite(call: Call) -> Iterator[list[str]]:
         yield ["@sql", call.name, text]
 
 
+def _bq(call: Call) -> Iterator[list[str]]:
+    """``bq query 'text'``: the query is an operand, or standard input."""
+    if "query" in call.args.subs or "query" in call.argv[1:4]:
+        texts = [word for word in call.argv[1:] if " " in word and word[:1] != "-"]
+        for text in texts or [call.inv.stdin or ""]:
+            yield ["@sql", "bq", text]
+
+
 def _words(call: Call) -> Iterator[list[str]]:
     """SQL typed as if it were a command."""
     yield ["@sql", "typed", " ".join(call.argv)]
@@ -217,7 +225,8 @@ EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     **dict.fromkeys(["clickhouse-client", "clickhouse", "clickhouse-local"], _sql("-q", "--query", "--multiquery")),
     **dict.fromkeys(["cqlsh", "hive", "beeline", "impala-shell", "trino", "presto", "presto-cli"], _sql("-e", "-q", "--execute", "--query")),
     **dict.fromkeys(["sqlcmd", "isql", "tsql", "osql", "bteq", "fisql"], _sql("-Q", "-q", "--query")),
-    **dict.fromkeys(["sqlplus", "sql", "db2", "snowsql", "snow", "influx", "spanner-cli", "bq", "wrangler", "heroku", "supabase", "gcloud", "aws"], _sql("-q", "--query", "-execute", "--sql", "--command", "-c", "--query-string", "--execute")),
+    **dict.fromkeys(["sqlplus", "sql", "db2", "snowsql", "snow", "influx", "spanner-cli", "wrangler", "heroku", "supabase", "gcloud", "aws"], _sql("-q", "--query", "-execute", "--sql", "--command", "-c", "--query-string", "--execute", "--ddl")),
+    "bq": _bq,
     **dict.fromkeys(["DROP", "drop", "Drop", "TRUNCATE", "DELETE", "delete", "UPDATE", "update", "ALTER", "alter", "GRANT"], _words),
 }  # fmt: skip
 """Effects by command name."""

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from shellward.approval.effects import EFFECTS, effects
+from shellward.approval.paths import ordinary
 from shellward.approval.patterns import RULES
 from shellward.approval.rule import Call, Rule
 from shellward.command import handlers
@@ -158,10 +159,10 @@ def render(argv: list[str]) -> str:
     return text if len(text) <= 500 else text[:500] + " .."
 
 
-def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs) -> None:
+def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs, base: str) -> None:
     """Apply the rules of one command and of its effects."""
     work.spend(20 + (len(inv.argv) >> 1))
-    call = Call(inv)
+    call = Call(inv, base)
     rules = rules_for(inv.name)
     if inv.name in packs:
         rules = (*rules, *packs[inv.name])
@@ -174,6 +175,7 @@ def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs
                 found,
                 work,
                 packs,
+                base,
             )
     taken: set[str] = set()
     for rule in rules:
@@ -223,6 +225,7 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
     found: dict[_Key, Finding] = {}
     seen: set[tuple[str, ...]] = set()
     work = traced.work
+    base = ordinary(traced.state.start)
     work.grant(JUDGING)
     for inv in traced.invocations:
         name = inv.name
@@ -231,12 +234,12 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
             continue
         if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
             continue
-        key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via)
+        key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via, *inv.into)
         if key in seen:
             continue
         seen.add(key)
         try:
-            _judge(inv, found, work, packs)
+            _judge(inv, found, work, packs, base)
         except TooMuch:
             traced.problems.append(Problem("too-much", inv.span))
             break

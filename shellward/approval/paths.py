@@ -146,6 +146,17 @@ def _home(path: str) -> str:
     return "/".join([user, *parts])
 
 
+@lru_cache(maxsize=256)
+def ordinary(cwd: str | None) -> str:
+    """Return a working directory when what is below it is somebody's work; empty text for the system's, homes and keys."""
+    if not cwd or cwd[0] != "/" or "/." in cwd:
+        return ""
+    place = posixpath.normpath(cwd)
+    if re.match(r"/root/[^/]", place) or classify(place) in {Kind.OTHER, Kind.HOME, Kind.RELATIVE}:
+        return place
+    return ""
+
+
 @lru_cache(maxsize=4096)
 def classify(path: str, cwd: str = ".") -> Kind:  # noqa: PLR0911, PLR0912, C901  # one question after the other
     """Say what kind of place an operand names.

@@ -13,6 +13,7 @@ from shellward.command.values import known_part, labels
 from shellward.core.gate import Severity
 
 if TYPE_CHECKING:
+    from shellward.approval.paths import Kind
     from shellward.command.invocation import Invocation
 
 
@@ -23,13 +24,29 @@ class Call:
     Attributes:
         inv: the command as the tracer found it.
         name: the program's base name, or an effect such as ``>`` or ``@run``.
+        base: the directory that the line starts in, when what is below it is somebody's work; else empty.
     """
 
     inv: Invocation
+    base: str = ""
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.name = self.inv.name
+
+    def kind(self, word: str) -> Kind:
+        """Say what kind of place an operand names: what is below the base is as if it were named from there."""
+        from shellward.approval.paths import Kind, classify
+
+        cwd, base = self.inv.cwd, self.base
+        if base and word:
+            if word[0] not in "/~\ue000" and (cwd == base or cwd.startswith(f"{base}/")):
+                found = classify(word, cwd[len(base) + 1 :] or ".")
+                if found is not Kind.PARENT:
+                    return found
+            elif word.startswith(f"{base}/"):
+                return classify(word[len(base) + 1 :], ".")
+        return classify(word, cwd)
 
     @property
     def argv(self) -> list[str]:

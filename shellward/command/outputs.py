@@ -351,7 +351,7 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
     if function is not None:
         return function(argv, stdin, state)
     flows = only_markers(stdin or "")
-    if name in NETWORK:
+    if name in NETWORK or any("://" in word[:10] for word in argv[1:12]):
         return unknown("net", name)
     if name in READERS:
         flows += "".join(unknown("file", state.path(word)) for word in operands(argv)[:8])

@@ -39,6 +39,7 @@ _COMMAND_VARIABLES = frozenset(
 )
 
 
+_RECORDS = frozenset(("HISTFILE", "HISTSIZE", "HISTFILESIZE"))
 _SUBSCRIPT = re.compile(r"\s*[A-Za-z_]\w*\[(?:\$\(|`)")
 _EXPORTED = re.compile(r"BASH_FUNC_([\w.-]+)(?:%%|\(\))")
 """How bash names a function in the environment: with ``%%`` since 4.3 patch 27, with ``()`` before."""
@@ -72,6 +73,9 @@ class Storer(Runner):
             if assign.name in {"PS0", "PS1", "PS2", "PS4"}:
                 self.run_text(f'echo "{value}"', assign.value.span if assign.value else (0, 0))
         self.command_variable(assign.name, value, assign.value.span if assign.value else (0, 0))
+
+        if assign.name in _RECORDS and value in {"", "0", "/dev/null"}:
+            self.effect(["export", f"{assign.name}={value}"], assign.value.span if assign.value else (0, 0))
 
     def command_variable(self, name: str, value: str, span: Span) -> None:
         """Follow what stands in a variable whose value is run: ``GIT_SSH_COMMAND``, an exported function of bash."""

@@ -285,6 +285,8 @@ class Tracer(Storer):
             ["cat", "/dev/null"],
             ["echo", "-n"],
             ["printf", ""],
+            ["echo"],
+            ["echo", ""],
             ["echo", "-n", ""],
         )
 

@@ -22,18 +22,20 @@ from shellward.approval.checks.loading import sets_loader
 from shellward.approval.checks.permissions import (
     chmod_far,
     chmod_one,
+    chmod_private,
     chmod_sensitive,
     chmod_setuid,
     chmod_wide,
     owner_far,
 )
 from shellward.approval.checks.privilege import root_shell
-from shellward.approval.checks.processes import kill_all, kill_listed, kill_one
-from shellward.approval.checks.secrets import secret_label, sends_secret, uploaded
+from shellward.approval.checks.processes import kill_all, kill_found, kill_listed, kill_one
+from shellward.approval.checks.secrets import secret_label, sends_secret, serves_secrets, uploaded
 from shellward.approval.checks.writing import (
     not_image,
     operand_device,
     operand_system_disk,
+    unpacks_over,
     write_credentials,
     write_device,
     write_kernel,
@@ -47,6 +49,7 @@ __all__ = [
     "catastrophic",
     "chmod_far",
     "chmod_one",
+    "chmod_private",
     "chmod_sensitive",
     "chmod_setuid",
     "chmod_wide",
@@ -55,6 +58,7 @@ __all__ = [
     "find_deletes",
     "into_nothing",
     "kill_all",
+    "kill_found",
     "kill_listed",
     "kill_one",
     "kinds",
@@ -74,12 +78,14 @@ __all__ = [
     "run_origin",
     "secret_label",
     "sends_secret",
+    "serves_secrets",
     "sets_gate",
     "sets_loader",
     "sql",
     "touches_gate",
     "unknown_name",
     "unknown_run",
+    "unpacks_over",
     "uploaded",
     "write_credentials",
     "write_device",

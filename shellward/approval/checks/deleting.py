@@ -17,7 +17,7 @@ def kinds(*wanted: Kind) -> Check:
     """Make a check: some operand is of one of these kinds."""
 
     def check(call: Call) -> tuple[str, ...]:
-        return tuple(word for word in call.args.operands if classify(word, call.inv.cwd) in wanted)
+        return tuple(word for word in call.args.operands if call.kind(word) in wanted)
 
     return check
 
@@ -61,7 +61,7 @@ def rm_worse(call: Call) -> tuple[str, ...]:
     return tuple(
         word
         for word in targets(call)
-        if classify(word, call.inv.cwd) in bad and not _is_catastrophic(word, call.inv.cwd)
+        if call.kind(word) in bad and not _is_catastrophic(word, call.inv.cwd)
     )
 
 
@@ -69,13 +69,13 @@ def rm_tree(call: Call) -> tuple[str, ...]:
     """Directories inside the working directory, or unknown ones, deleted recursively."""
     if not recursive(call):
         return ()
-    return tuple(word for word in targets(call) if classify(word, call.inv.cwd) in {Kind.RELATIVE, Kind.UNKNOWN})
+    return tuple(word for word in targets(call) if call.kind(word) in {Kind.RELATIVE, Kind.UNKNOWN})
 
 
 def rm_build(call: Call) -> tuple[str, ...]:
     """Build products deleted recursively."""
     return (
-        tuple(word for word in targets(call) if classify(word, call.inv.cwd) is Kind.BUILD) if recursive(call) else ()
+        tuple(word for word in targets(call) if call.kind(word) is Kind.BUILD) if recursive(call) else ()
     )
 
 
@@ -87,7 +87,7 @@ def rm_files(call: Call) -> tuple[str, ...]:
     return tuple(
         word
         for word in targets(call)
-        if (classify(word, call.inv.cwd) in bad and not _named(word)) or _listed(call, word)
+        if (call.kind(word) in bad and not _named(word)) or _listed(call, word)
     )
 
 
@@ -99,7 +99,7 @@ def _listed(call: Call, word: str) -> bool:
     listed = any(label.partition(":")[0] in {"find", "in", "file", "out", "net"} for label in labels(word))
     if not listed or call.inv.via[-1:] not in _LISTERS:
         return False
-    kind = classify(word, call.inv.cwd)
+    kind = call.kind(word)
     return kind in {Kind.UNKNOWN, Kind.WORKTREE, Kind.RELATIVE} and not _named(word)
 
 
@@ -117,7 +117,7 @@ def rm_one(call: Call) -> tuple[str, ...]:
         word
         for word in targets(call)
         if word not in worse
-        and classify(word, call.inv.cwd) in {Kind.RELATIVE, Kind.UNKNOWN, Kind.BUILD, Kind.WORKTREE}
+        and call.kind(word) in {Kind.RELATIVE, Kind.UNKNOWN, Kind.BUILD, Kind.WORKTREE}
     )
 
 
@@ -131,7 +131,7 @@ def find_deletes(call: Call) -> tuple[str, ...]:
     found = [
         start
         for start in starts
-        if classify(f"{start.rstrip('/')}/{unknown('find', pattern)}", call.inv.cwd)
+        if call.kind(f"{start.rstrip('/')}/{unknown('find', pattern)}")
         not in {Kind.SCRATCH, Kind.BUILD, Kind.SINK}
     ]
     return tuple(start for start in found if not (_finds_all(call) and _is_catastrophic(start, call.inv.cwd)))
@@ -176,19 +176,19 @@ def _find_starts(call: Call) -> tuple[list[str], str]:
 def outside(call: Call) -> tuple[str, ...]:
     """Operands that are not scratch, build products or sinks."""
     fine = {Kind.SCRATCH, Kind.SINK, Kind.BUILD}
-    return tuple(word for word in call.args.operands if classify(word, call.inv.cwd) not in fine)
+    return tuple(word for word in call.args.operands if call.kind(word) not in fine)
 
 
 def far(call: Call) -> tuple[str, ...]:
     """Operands outside the working directory and scratch."""
     fine = {Kind.SCRATCH, Kind.SINK, Kind.BUILD, Kind.RELATIVE, Kind.WORKTREE, Kind.UNKNOWN}
-    return tuple(word for word in call.args.operands if classify(word, call.inv.cwd) not in fine)
+    return tuple(word for word in call.args.operands if call.kind(word) not in fine)
 
 
 def moved_away(call: Call) -> tuple[str, ...]:
     """Things of the system or a whole home that a move takes away."""
     sources = call.args.operands[:-1] if call.args.value("--target-directory") is None else call.args.operands
-    return tuple(word for word in sources if classify(word, call.inv.cwd) in {Kind.ROOT, Kind.SYSTEM})
+    return tuple(word for word in sources if call.kind(word) in {Kind.ROOT, Kind.SYSTEM})
 
 
 def into_nothing(call: Call) -> tuple[str, ...]:
@@ -200,6 +200,6 @@ def into_nothing(call: Call) -> tuple[str, ...]:
 def rsync_target(call: Call) -> tuple[str, ...]:
     """The target of a mirroring copy, when it is not scratch."""
     rest = call.args.operands
-    if len(rest) < 2 or classify(rest[-1], call.inv.cwd) in {Kind.SCRATCH, Kind.BUILD}:
+    if len(rest) < 2 or call.kind(rest[-1]) in {Kind.SCRATCH, Kind.BUILD}:
         return ()
     return (rest[-1],)

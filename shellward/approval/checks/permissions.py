@@ -38,14 +38,14 @@ def chmod_wide(call: Call) -> tuple[str, ...]:
     if not _is_wide(mode):
         return ()
     calm = {Kind.SCRATCH, Kind.SINK} if recursive(call) else {Kind.SCRATCH, Kind.SINK, Kind.RELATIVE, Kind.BUILD}
-    return tuple(word for word in targets if classify(word, call.inv.cwd) not in calm)
+    return tuple(word for word in targets if call.kind(word) not in calm)
 
 
 def chmod_one(call: Call) -> tuple[str, ...]:
     """World-writable, on a file of the working directory."""
     mode, targets = _mode(call)
     return (
-        tuple(word for word in targets if classify(word, call.inv.cwd) in {Kind.RELATIVE, Kind.BUILD})
+        tuple(word for word in targets if call.kind(word) in {Kind.RELATIVE, Kind.BUILD})
         if _is_wide(mode) and not recursive(call)
         else ()
     )
@@ -55,7 +55,7 @@ def chmod_far(call: Call) -> tuple[str, ...]:
     """Recursive, on the system, homes or everything."""
     _, targets = _mode(call)
     bad = {Kind.ROOT, Kind.SYSTEM, Kind.DEVICE}
-    return tuple(word for word in targets if classify(word, call.inv.cwd) in bad) if recursive(call) else ()
+    return tuple(word for word in targets if call.kind(word) in bad) if recursive(call) else ()
 
 
 def chmod_setuid(call: Call) -> tuple[str, ...]:
@@ -87,5 +87,18 @@ def owner_far(call: Call) -> tuple[str, ...]:
     return tuple(
         word
         for word in targets
-        if classify(word, call.inv.cwd) in bad and not _QUIET_SYSTEM.match(word if not recursive(call) else "")
+        if call.kind(word) in bad and not _QUIET_SYSTEM.match(word if not recursive(call) else "")
     )
+
+
+_KEY = re.compile(r"(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)\w*|[\w.-]*\.(?:pem|key|ppk)|\.netrc|\.pgpass|\.aws/credentials|\.kube/config|ssh_host_\w+_key)$")
+
+
+def chmod_private(call: Call) -> tuple[str, ...]:
+    """A private key that others may read, or a directory of the system that nobody may."""
+    mode, targets = _mode(call)
+    if re.fullmatch(r"0*[0-7]?[0-7](?:[4-7][0-7]|[0-7][4-7])|(?:.*,)?[goa]*[ao]\+[wxX]*r[wxX]*|\+r\w*", mode):
+        return tuple(word for word in targets if _KEY.search(absolute(word, call.inv.cwd)) and word[:1] in "/~")
+    if re.fullmatch(r"0{1,4}|a-rwx|a=|ugo-rwx|a-x|-x", mode):
+        return tuple(word for word in targets if call.kind(word) in {Kind.ROOT, Kind.SYSTEM})
+    return ()

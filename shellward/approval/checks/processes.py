@@ -52,3 +52,12 @@ def kill_one(call: Call) -> bool:
         and words[0] not in {"-l", "-L", "-0"}
         and not (words[0] == "-s" and words[1:2] in (["0"], ["CONT"]))
     )
+
+
+def kill_found(call: Call) -> bool:
+    """A signal that cannot be refused, for whatever is found by name or port."""
+    found = [label for word in call.argv[1:] for label in labels(word)]
+    by_name = any(re.match(r"out:(?:pidof|pgrep|lsof|fuser|ps|ss|netstat)\b", label) for label in found)
+    everything = any("/proc/[0-9" in word or re.fullmatch(r"\[\d-\d\]\*", word) for word in call.argv[1:])
+    forced = any(re.fullmatch(r"-(?:9|KILL|SIGKILL)", word) or word in {"KILL", "SIGKILL"} for word in call.argv[1:3])
+    return not _lists(call) and forced and (by_name or everything)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.approval.paths import CREDENTIALS, absolute
+from shellward.approval.paths import CREDENTIALS, Kind, absolute, classify
 from shellward.command.values import known_part, labels
 
 if TYPE_CHECKING:
@@ -172,3 +172,31 @@ def uploaded(call: Call) -> list[str]:  # noqa: PLR0911
             if CREDENTIALS.search(word) and not word.startswith(("-", "s3://", "gs://"))
         ]
     return []
+
+
+_SERVERS = {
+    "python": (r"-m http\.server|-m SimpleHTTPServer|-m uploadserver|-m pyftpdlib", ("-d", "--directory")),
+    "php": (r"-S\b", ("-t", "--docroot")), "busybox": (r"httpd", ("-h",)), "httpd": ("", ("-h",)),
+    "ruby": (r"-run.*httpd", ()), "npx": (r"\b(?:http-server|serve)\b", ()), "twistd": (r"\bweb\b", ("--path",)),
+}  # fmt: skip
+"""Programs that offer a directory by HTTP: how that is asked for, and the options that name the directory."""
+
+
+def serves_secrets(call: Call) -> tuple[str, ...]:
+    """A directory that is offered to the network, when it is the system, a home, or holds keys."""
+    mark, options = _SERVERS.get(call.name.rstrip("23"), ("", ()))
+    text = " ".join(call.argv[1:])
+    if mark and not re.search(mark, text):
+        return ()
+    words = call.argv[1:]
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in options]
+    named += [word.partition("=")[2] for word in words if word.partition("=")[0] in options and "=" in word]
+    if not options:
+        named += [word for word in words if word[:1] in {"/", "~"} or word == "."]
+    folders = named or ["."]
+    return tuple(folder for folder in folders if _tells(absolute(folder, call.inv.cwd)))
+
+
+def _tells(folder: str) -> bool:
+    """Tell whether a directory holds what nobody else may read."""
+    return classify(folder) in {Kind.ROOT, Kind.SYSTEM} or bool(CREDENTIALS.search(folder) or CREDENTIALS.search(f"{folder}/"))

@@ -110,7 +110,7 @@ def operand_device(call: Call) -> tuple[str, ...]:
     return tuple(
         word
         for word in words
-        if classify(word, call.inv.cwd) is Kind.DEVICE or (word.startswith("/dev/") and classify(word) is not Kind.SINK)
+        if call.kind(word) is Kind.DEVICE or (word.startswith("/dev/") and classify(word) is not Kind.SINK)
     )
 
 
@@ -123,6 +123,23 @@ def not_image(call: Call) -> bool:
     """Tell whether no operand is a plain file (an image in scratch or in the working directory)."""
     rest = call.args.operands
     return not rest or any(
-        classify(word, call.inv.cwd) in {Kind.DEVICE, Kind.UNKNOWN, Kind.OTHER, Kind.SYSTEM} or word.startswith("/dev/")
+        call.kind(word) in {Kind.DEVICE, Kind.UNKNOWN, Kind.OTHER, Kind.SYSTEM} or word.startswith("/dev/")
         for word in rest
     )
+
+
+def unpacks_over(call: Call) -> tuple[str, ...]:
+    """An archive, a patch or pieces of a file that are written into the system's directories."""
+    args, argv = call.args, call.argv
+    if args.has("--list", "--test", "-t", "--dry-run") and call.name != "stow":
+        return ()
+    named = [value for option in ("-D", "--directory", "-d", "--target", "-dest", "-t") for value in args.values(option)]
+    if call.name.startswith("7z"):
+        named = [word[2:] for word in argv[1:] if word.startswith("-o")]
+    elif call.name == "patch":
+        named += args.operands[:1]
+    elif call.name == "split":
+        named = args.operands[1:2]
+    elif call.name in {"debootstrap", "mmdebstrap"}:
+        named = args.operands[1:2]
+    return tuple(path for path in named if call.kind(path) in {Kind.ROOT, Kind.SYSTEM})
