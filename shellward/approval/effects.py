@@ -198,6 +198,12 @@ def _sqlite(call: Call) -> Iterator[list[str]]:
         yield ["@sql", call.name, text]
 
 
+def _db2(call: Call) -> Iterator[list[str]]:
+    """``db2 'text'``: the words are the statement."""
+    text = " ".join(word for word in call.argv[1:] if word[:1] not in {"-", "+"}) or call.inv.stdin or ""
+    yield ["@sql", "db2", text]
+
+
 def _bq(call: Call) -> Iterator[list[str]]:
     """``bq query 'text'``: the query is an operand, or standard input."""
     if "query" in call.args.subs or "query" in call.argv[1:4]:
@@ -223,9 +229,10 @@ EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     **dict.fromkeys(["mysql", "mariadb", "mycli", "tidb-client"], _sql("-e", "--execute", "--init-command")),
     **dict.fromkeys(["sqlite3", "sqlite", "litecli", "duckdb", "turso", "libsql"], _sqlite),
     **dict.fromkeys(["clickhouse-client", "clickhouse", "clickhouse-local"], _sql("-q", "--query", "--multiquery")),
-    **dict.fromkeys(["cqlsh", "hive", "beeline", "impala-shell", "trino", "presto", "presto-cli"], _sql("-e", "-q", "--execute", "--query")),
+    **dict.fromkeys(["spark-sql", "hplsql", "surreal", "bsql", "mclient", "vertica-sql", "exaplus", "pgbench", "cqlsh", "hive", "beeline", "impala-shell", "trino", "presto", "presto-cli"], _sql("-e", "-q", "--execute", "--query")),
     **dict.fromkeys(["sqlcmd", "isql", "tsql", "osql", "bteq", "fisql"], _sql("-Q", "-q", "--query")),
-    **dict.fromkeys(["sqlplus", "sql", "db2", "snowsql", "snow", "influx", "spanner-cli", "wrangler", "heroku", "supabase", "gcloud", "aws"], _sql("-q", "--query", "-execute", "--sql", "--command", "-c", "--query-string", "--execute", "--ddl")),
+    "db2": _db2,
+    **dict.fromkeys(["sqlplus", "sql", "snowsql", "snow", "influx", "spanner-cli", "wrangler", "heroku", "supabase", "gcloud", "aws"], _sql("-q", "--query", "-execute", "--sql", "--command", "-c", "--query-string", "--execute", "--ddl")),
     "bq": _bq,
     **dict.fromkeys(["DROP", "drop", "Drop", "TRUNCATE", "DELETE", "delete", "UPDATE", "update", "ALTER", "alter", "GRANT"], _words),
 }  # fmt: skip

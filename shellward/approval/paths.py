@@ -243,7 +243,7 @@ def _absolute_kind(full: str) -> Kind:  # noqa: PLR0911
 
 STARTUP = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|/etc)?/?\.?(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|bash\.bashrc|profile|zshrc|zprofile|zshenv|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|xinitrc|xprofile|xsession|xsessionrc|inputrc|envrc|pam_environment|vimrc|exrc|emacs|gdbinit|screenrc|tmux\.conf|pythonrc|Rprofile|irbrc|hushlogin|forward|rhosts)$"
-    r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim/init)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.cursor/)"
+    r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.codex/config|\.cursor/|\.config/pip/pip\.conf|\.pip/pip\.conf|\.cargo/config|\.gradle/init|\.local/lib/python[\d.]+/site-packages/(?:site|user)customize\.py)"
 )
 """Files that are read and run when somebody logs in or opens a shell."""
 

@@ -16,6 +16,7 @@ _DROP = re.compile(
 _TRUNCATE = re.compile(r"\s*TRUNCATE\s+(?:TABLE\s+)?(?:ONLY\s+)?[\w\"`\[.]", re.IGNORECASE)
 _DELETE = re.compile(r"(?:\s*|.*?\)\s*)\bDELETE\s+(?:FROM\b|\w+\s+FROM\b)", re.IGNORECASE | re.DOTALL)
 _UPDATE = re.compile(r"\s*UPDATE\s+(?:ONLY\s+)?[\w\"`\[\].]+(?:\s+(?:AS\s+)?\w+)?\s+SET\b", re.IGNORECASE)
+_MUTATION = re.compile(r"\s*ALTER\s+TABLE\s+\S+\s+(?:ON\s+CLUSTER\s+\S+\s+)?(?:DELETE|UPDATE)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bWHERE\b(.*)", re.IGNORECASE | re.DOTALL)
 _ALWAYS = re.compile(
     r"\s*\(?\s*(?:(\d+)\s*=\s*\1|TRUE|1|''\s*=\s*''|NOT\s+FALSE|(\w+)\s*=\s*\2|id\s*(?:>|>=|!=|<>)\s*-?[01]|\w+\s+IS\s+NOT\s+NULL|\w+\s+LIKE\s+'')\s*\)?\s*(?:$|\bOR\b|--)",
@@ -33,7 +34,7 @@ _OTHER = (
     (
         "grant",
         re.compile(
-            r"\s*GRANT\s+ALL\b|\s*(?:ALTER|CREATE)\s+(?:USER|ROLE)\b.*\b(?:SUPERUSER|CREATEROLE|BYPASSRLS)\b|\s*GRANT\b.*\bWITH\s+GRANT\s+OPTION|\s*REVOKE\s+ALL\b",
+            r"\s*GRANT\s+ALL\b|\s*(?:ALTER|CREATE)\s+(?:USER|ROLE)\b.*\b(?:SUPERUSER|CREATEROLE|BYPASSRLS)\b|\s*GRANT\b.*\bWITH\s+GRANT\s+OPTION|\s*REVOKE\s+ALL\b|\s*(?:ALTER|CREATE)\s+(?:USER|ROLE|LOGIN)\b.*\b(?:PASSWORD|IDENTIFIED)\b|\s*SET\s+PASSWORD\b",
             re.IGNORECASE | re.DOTALL,
         ),
     ),
@@ -47,14 +48,14 @@ _OTHER = (
     (
         "drop",
         re.compile(
-            r"\s*(?:RESET\s+MASTER|PURGE\s+(?:BINARY|MASTER)\s+LOGS|PURGE\s+TABLE|SHUTDOWN|FLUSH(?:ALL|DB)|UNDROP|DETACH\s+(?:TABLE|DATABASE)|OPTIMIZE\s+TABLE\s+\S+\s+DEDUPLICATE|PRAGMA\s+writable_schema|DBCC|RESTORE\s+DATABASE|ALTER\s+SYSTEM|pg_terminate_backend)\b",
+            r"\s*(?:RESET\s+MASTER|PURGE\s+(?:BINARY|MASTER)\s+LOGS|PURGE\s+TABLE|SHUTDOWN|(?:RESET|STOP)\s+(?:SLAVE|REPLICA)|SYSTEM\s+(?:SHUTDOWN|KILL|STOP|DROP|RESTART|UNFREEZE)|REMOVE\s+(?:DATABASE|NAMESPACE|TABLE|INDEX|USER|FIELD)|FLUSH(?:ALL|DB)|UNDROP|DETACH\s+(?:TABLE|DATABASE)|OPTIMIZE\s+TABLE\s+\S+\s+DEDUPLICATE|PRAGMA\s+writable_schema|DBCC|RESTORE\s+DATABASE|ALTER\s+SYSTEM|pg_terminate_backend)\b",
             re.IGNORECASE,
         ),
     ),
     (
         "drop",
         re.compile(
-            r"\bpg_terminate_backend\s*\(|\bpg_drop_replication_slot\b|\bdblink_exec\b|\blo_unlink\b",
+            r"\bpg_terminate_backend\s*\(|\bpg_drop_replication_slot\b|\bdblink_exec\b|\blo_unlink\b|\blo_export\s*\(|\blo_import\s*\(|\bpg_read_file\s*\(|\bpg_(?:cancel_backend|promote|switch_wal|rotate_logfile)\s*\(",
             re.IGNORECASE,
         ),
     ),
@@ -91,8 +92,10 @@ def _statement(text: str) -> str:  # noqa: PLR0911
         flags=re.IGNORECASE,
     ).lstrip("\ufeff( \t\n\r")
     first = text[:10].upper()
-    if first.startswith(("EXPLAIN", "SELECT", "SHOW", "DESC", "INSERT", "SET ")) and not re.search(
-        r"xp_cmdshell|pg_terminate|pg_drop|dblink_exec|lo_unlink|OUTFILE|DUMPFILE|LOAD_FILE",
+    if (
+        first.startswith(("EXPLAIN", "SELECT", "SHOW", "DESC", "INSERT", "SET ")) and first != "SET PASSWO"
+    ) and not re.search(
+        r"xp_cmdshell|pg_terminate|pg_drop|dblink_exec|lo_unlink|lo_export|lo_import|OUTFILE|DUMPFILE|LOAD_FILE",
         text,
         re.IGNORECASE,
     ):
@@ -102,6 +105,8 @@ def _statement(text: str) -> str:  # noqa: PLR0911
     if _TRUNCATE.match(text):
         return "truncate"
     if (first.startswith(("DELETE", "WITH")) and _DELETE.match(text)) and _unbounded(text):
+        return "delete-all"
+    if first.startswith("ALTER") and _MUTATION.match(text) and _unbounded(text):
         return "delete-all"
     if _UPDATE.match(text) and _unbounded(text):
         return "update-all"

@@ -42,7 +42,7 @@ def _declare(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         else:
             t.state.assign(name.rstrip("+"), value)
             t.command_variable(name, value, inv.span)
-    return ""
+    return None if "p" in flags or len(inv.argv) == 1 else ""
 
 
 def _unset(t: Tracer, inv: Invocation, _want: bool) -> str | None:

@@ -54,6 +54,7 @@ CALLS: dict[str, dict[str, str]] = {
     "ruby": {
         "process": ".system exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
         "eval": "eval .instance_eval .class_eval load",
+        "send": "Net::HTTP.post Net::HTTP.post_form HTTParty.post RestClient.post Faraday.post",
         "rm-r": ".rm_rf .rm_r .rmtree .remove_dir .remove_entry .remove_entry_secure FileUtils.rm_rf",
         "rm-list": "FileUtils.rm FileUtils.rm_f File.delete File.unlink FileUtils.remove File.safe_unlink",
         "rmdir": "Dir.rmdir Dir.delete Dir.unlink FileUtils.rmdir",
@@ -91,6 +92,7 @@ CALLS: dict[str, dict[str, str]] = {
         "mv": "rename",
         "cp": "copy",
         "chmod": "chmod",
+        "send": "file_get_contents curl_init",
         "sql": "DB::statement DB::unprepared DB::delete .query exec_sql mysqli_query pg_query",
     },
     "lua": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command import decode
 from shellward.command.operands import operands
 from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -82,6 +83,8 @@ _LONG_CODE = frozenset(
         "-eval",
     )
 )
+_ENCODED = re.compile(r"(?i)-e(?:c|nc?|nco\w*)?")
+"""PowerShell takes any beginning of ``-EncodedCommand``, and ``-ec``."""
 _VERSIONED = re.compile(r"([a-zA-Z]+?)[\d.]+t?(\.exe)?")
 
 
@@ -185,7 +188,12 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         name, equals, value = word.partition("=")
         if word == "--":
             break
-        if name in _LONG_CODE or name.lower() == "-command":
+        if lang == "pwsh" and _ENCODED.fullmatch(word):
+            text = (decode.from_base64(argv[i]) or "") if i < len(argv) else ""
+            t.effect(["@run", "sh", "decoded"], inv.span)
+            codes.append(text.replace("\0", ""))
+            i += 1
+        elif name in _LONG_CODE or name.lower() == "-command":
             codes.append(value if equals else argv[i] if i < len(argv) else "")
             i += not equals
         elif not word.startswith("--"):

@@ -41,6 +41,14 @@ _INTERPOLATION = {
 }
 
 
+_BRACED = re.compile(r"\{\s*['\"]?(\w+)['\"]?\s*\}")
+
+
+def _variable(name: str) -> str:
+    """Return what a variable of the environment holds: the home, or a marker."""
+    return "~" if name == "HOME" else unknown("var", name)
+
+
 class Literals(PureCalls):
     """Evaluates expressions in one piece of code.
 
@@ -315,10 +323,14 @@ class Literals(PureCalls):
             if code[self.i : self.i + 1] == "[":
                 self.i += 1
                 values, _ = self.sequence("]", depth + 1)
-                return unknown("var", squeeze(values[0]) if values else "")
+                return _variable(squeeze(values[0]) if values else "")
+            braced = _BRACED.match(code, self.i)
+            if braced:
+                self.i = braced.end()
+                return _variable(braced.group(1))
             return unknown("out", "env")
         if "process.env." in plain:
-            return unknown("var", plain.rpartition(".")[2])
+            return _variable(plain.rpartition(".")[2])
         if plain.isidentifier():
             known = self.constant(plain, depth)
             if known is not None:

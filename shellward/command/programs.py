@@ -312,6 +312,8 @@ def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         source, target = t.state.path(rest[0]), t.state.path(rest[1])
         known = t.state.files.get(source)
         base = source.rpartition("/")[2]
+        if inv.name in {"cp", "mv", "install"}:
+            t.state.made[target] = t.state.made.get(source, (source,))
         if known is None and source in STDIN_PATHS:
             known = inv.stdin
         if known is not None:
@@ -320,6 +322,40 @@ def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             t.write(target, unknown("exe", source))
             if rest[1].endswith("/"):
                 t.write(f"{target}/{base}", unknown("exe", source))
+    return None
+
+
+def _archives(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``tar czf a.tgz files``, ``zip a.zip files``: what the archive is made of; commands among the options."""
+    (_TAR_OPTIONS if inv.name != "zip" else _ZIP_OPTIONS)(t, inv, False)
+    argv = inv.argv
+    first = argv[1] if len(argv) > 1 else ""
+    rest = operands(argv, "fCXTHgbIF")
+    if inv.name == "zip":
+        archive, rest = (rest[0], rest[1:]) if rest else ("", [])
+    elif re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*|--create", first):
+        archive = next((argv[at + 1] for at, w in enumerate(argv[:-1]) if re.fullmatch(r"-?[a-zA-Z]*f", w)), "")
+        rest = [word for word in rest if word not in {archive, first}]
+    else:
+        return None
+    if archive not in {"", "-"}:
+        t.state.made[t.state.path(archive)] = tuple(t.state.path(word) for word in rest[:20])
+    return None
+
+
+_TAR_OPTIONS = _options_with_commands(
+    r"--to-command(?:=|\Z)|--checkpoint-action(?:=|\Z)|--use-compress-program(?:=|\Z)|-I\Z|--rsh-command(?:=|\Z)|--info-script(?:=|\Z)|-F\Z|--new-volume-script(?:=|\Z)"
+)
+_ZIP_OPTIONS = _options_with_commands(r"-TT\Z|--unzip-command(?:=|\Z)")
+
+
+def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``go run file``: a program that this line wrote."""
+    if inv.argv[1:2] == ["run"]:
+        for word in inv.argv[2:6]:
+            content = t.state.files.get(t.state.path(word)) if word.endswith(".go") else None
+            if content:
+                t.run_code("go", content, inv, [])
     return None
 
 
@@ -332,8 +368,7 @@ PROGRAMS: dict[str, Handler] = {
     **CONTAINERS,
     **LAUNCHERS,
  "shellward": _own,
-    **dict.fromkeys(["tar", "gtar", "bsdtar"], _options_with_commands(r"--to-command(?:=|\Z)|--checkpoint-action(?:=|\Z)|--use-compress-program(?:=|\Z)|-I\Z|--rsh-command(?:=|\Z)|--info-script(?:=|\Z)|-F\Z|--new-volume-script(?:=|\Z)")),
-    "zip": _options_with_commands(r"-TT\Z|--unzip-command(?:=|\Z)"),
+    **dict.fromkeys(["tar", "gtar", "bsdtar", "zip"], _archives), "go": _go,
     **dict.fromkeys(["rsync", "scp", "sftp"], _secure_copy),
     **dict.fromkeys(["nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"], _netcat),
     **dict.fromkeys(["redis-cli", "valkey-cli", "keydb-cli"], _redis), "nmap": _nmap, "dotenv": _dotenv,

@@ -154,6 +154,8 @@ class PureCalls:
             return list(text.split(given[0]) if given and given[0] else list(text) if given else text.split())
         if name in {"reverse", "reversed"}:
             return value[::-1]
+        if name in {"readFileSync", "readFile"} and given:
+            return unknown("file", given[0])
         if name in {"replace", "gsub", "sub"} and len(given) > 1:
             return text.replace(given[0], given[1])
         if name == "format":

@@ -156,13 +156,17 @@ class Runner(ABC):
         return self.dispatch(inv, want=want)
 
     def operand_notes(self, inv: Invocation) -> tuple[str, ...]:
-        """Say which operands are files that were fetched in this command line."""
-        files, path = self.state.files, self.state.path
-        return tuple(
-            f"net:{word}"
-            for word in inv.argv[1:40]
-            if any(label.startswith("net") for label in labels(files.get(path(word), "")))
-        )
+        """Say which operands are files that this command line fetched, or made of others (``file:``)."""
+        files, path, made = self.state.files, self.state.path, self.state.made
+        notes: list[str] = []
+        for word in inv.argv[1:40]:
+            given = path(word.rpartition("@")[2] or word)
+            held = labels(files.get(given, ""))
+            if any(label.startswith("net") for label in held):
+                notes.append(f"net:{word}")
+            notes += [label for label in held if label.startswith("file:")]
+            notes += [f"file:{source}" for source in made.get(given, ())]
+        return tuple(notes)
 
     def unknown_name(self, inv: Invocation, first: str, *, want: bool) -> str:
         """The command's name has an unknown piece: the rest may name it; else that is an effect of its own."""
@@ -266,6 +270,8 @@ class Runner(ABC):
         from shellward.command.code import scan
 
         self.work.spend(8 + (len(code) >> 5))
+        if language == "pwsh" and "Net.Sockets.TCPClient" in code:
+            self.effect(["@reverse-shell", "pwsh"], inv.span)
         if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
             language, code = "sh", re.sub(r"[(){}]", " ", code)
         if language == "sh":

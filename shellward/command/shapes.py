@@ -60,7 +60,7 @@ def _finds_and_removes(language: str, code: str, actions: list[Action]) -> None:
 
 
 _CONNECTS = re.compile(
-    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial"
+    r"socket|Socket|net\.connect|net[\"']\)\s*\.(?:connect|Socket|createConnection)|fsockopen|createConnection|/inet/tcp|Deno\.connect|net\.Dial|gen_tcp"
 )
 _SHELL_AT_SOCKET = re.compile(
     r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
@@ -77,6 +77,10 @@ _RUNS_WHAT_COMES = {
     ),
     "javascript": re.compile(r"\.pipe\(\s*\w+\.stdin|\.on\([\"']data[\"'][^\n]{0,120}exec"),
     "tcl": re.compile(r"\bexec\b"),
+    "r": re.compile(r"\bsystem2?\("),
+    "java": re.compile(r"ProcessBuilder|\.exec\("),
+    "go": re.compile(r"exec\.Command"),
+    "elixir": re.compile(r"System\.(?:cmd|shell)|os:cmd|open_port|Port\.open"),
 }
 """What runs the lines that come over a connection, by language."""
 
@@ -101,7 +105,7 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
     if language == "osascript":
         _applescript(code, actions)
     runs = _RUNS_WHAT_COMES.get(language)
-    connects = ("ocket" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
+    connects = ("ocket" in code or "gen_tcp" in code or "Dial" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
     if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
     if "fork" not in code:

@@ -68,6 +68,8 @@ class State:
             self.vars = Remembered("variable", known.variables, self.used)
             self.aliases = Remembered("alias", {**known.aliases, **self.aliases}, self.used)
         self.files: dict[str, str] = {}
+        self.made: dict[str, tuple[str, ...]] = {}
+        """Files that are copies or archives, and of what."""
         self.links: dict[str, str] = {}
         """Symbolic links that the line makes, to directories perhaps, and where they lead."""
         self.marked = False

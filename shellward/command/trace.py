@@ -305,7 +305,7 @@ class Tracer(Storer):
             return self.call(inv, state.functions[name], want=want)
         if name in state.earlier and "/" not in inv.argv[0]:
             self.recall(inv, want=want)  # and go on: whether it is still there when this runs, is not sure
-        if state.marked:
+        if state.marked or state.made:
             self.work.spend(min(len(inv.argv), 40))
             inv.notes = self.operand_notes(inv)
         if state.links:

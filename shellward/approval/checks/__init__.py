@@ -17,7 +17,7 @@ from shellward.approval.checks.deleting import (
     rm_worse,
     rsync_target,
 )
-from shellward.approval.checks.gate import answers_gate, sets_gate, touches_gate
+from shellward.approval.checks.gate import answers_gate, sets_gate, stops_gate, touches_gate
 from shellward.approval.checks.loading import sets_loader
 from shellward.approval.checks.permissions import (
     chmod_far,
@@ -82,6 +82,7 @@ __all__ = [
     "sets_gate",
     "sets_loader",
     "sql",
+    "stops_gate",
     "touches_gate",
     "unknown_name",
     "unknown_run",

@@ -46,6 +46,16 @@ def sets_gate(call: Call) -> tuple[str, ...]:
     return tuple(match.group() for word in given if (match := _GATE_SETTING.match(word)))
 
 
+def stops_gate(call: Call) -> bool:
+    """Tell whether a command ends the gate's processes or removes its program."""
+    if call.name == "kill":
+        return any(re.fullmatch(r"out:(?:pgrep|pidof|ps)\S*-shellward", label) for label in call.labels)
+    words = call.argv[1:]
+    if call.name in {"pip", "pipx", "uv", "conda", "apt"} and not {"uninstall", "remove", "purge"} & set(words):
+        return False
+    return "shellward" in words
+
+
 def touches_gate(call: Call) -> tuple[str, ...]:
     """Paths of the gate's settings, its queue and its audit log."""
     own = home()

@@ -87,6 +87,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
             continue
         bad += [label for label in labels(word) if secret_label(label)]
     bad += [label for label in labels(call.inv.stdin or "") if secret_label(label)]
+    bad += [note for note in call.inv.notes if note.startswith("file:") and secret_label(note)]
     if call.name in _ANYWHERE:
         bad += [label for label in labels(call.inv.stdin or "") if _DUMP.match(label)]
     bad += [
@@ -101,6 +102,12 @@ def sends_secret(call: Call) -> tuple[str, ...]:
     if urls and all(_LOCAL_HOST.match(url) for url in urls) and all(b.startswith("var:") for b in bad):
         return ()
     return tuple(dict.fromkeys(bad))
+
+
+def _put(call: Call) -> list[str]:
+    """List what ``put`` sends, in the words or on standard input of a client of file servers."""
+    texts = [*call.argv[1:], " ".join(call.argv[1:]), call.inv.stdin or ""]
+    return [path for text in texts for path in re.findall(r"(?im)(?:^|[;&\s])(?:m?re?put|m?put|send)\s+(?:-\w+\s+)*([^\s;]+)", text)]
 
 
 def uploaded(call: Call) -> list[str]:  # noqa: PLR0911
@@ -129,10 +136,12 @@ def uploaded(call: Call) -> list[str]:  # noqa: PLR0911
     if name in {"scp", "rsync", "sftp"}:
         rest = args.operands
         return (
-            [word for word in rest[:-1] if ":" not in word]
+            [word for word in rest[:-1] if ":" not in known_part(word)] + _put(call)
             if rest and re.match(r"(?:[\w.-]+@)?[\w.-]+:", rest[-1])
-            else []
+            else _put(call)
         )
+    if name in {"ftp", "lftp", "tftp", "tnftp", "ncftpput", "smbclient"}:
+        return _put(call) + [word for word in call.argv[1:] if CREDENTIALS.search(word)]
     if name in {
         "aws",
         "gsutil",

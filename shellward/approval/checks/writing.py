@@ -54,11 +54,15 @@ def write_system(call: Call) -> tuple[str, ...]:  # noqa: PLR0911
     return (path,) if re.match(r"/private/var/(?:db|log)/", path) else ()
 
 
+_KNOWN_NAMES = r"(?:ls|cat|git|sudo|su|ssh|scp|curl|wget|ps|top|netstat|ss|find|grep|sh|bash|zsh|passwd|login|id|which|apt|apt-get|systemctl|crontab|gpg|cp|mv|rm)$"
+"""Commands that everybody runs: a file of such a name earlier in the path is run instead."""
+
+
 def write_startup(call: Call) -> tuple[str, ...]:
     """A write to what runs at login, on a timer or with git."""
     path = known_part(_path(call))
     scheduled = re.match(
-        r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch",
+        r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch|(?:~|/root|/home/[^/]+)/(?:\.local/)?bin/" + _KNOWN_NAMES + r"|/usr/local/s?bin/" + _KNOWN_NAMES,
         path,
     )
     hook = re.search(r"(?:^|/)\.git/hooks/[\w-]+$|(?:^|/)\.husky/_/", path) and not path.endswith(".sample")
@@ -97,7 +101,7 @@ def write_kernel(call: Call) -> tuple[str, ...]:
     return (
         (path,)
         if re.match(
-            r"/proc/(?:sys/|sysrq-trigger|\d+/mem|self/mem|kcore|acpi|bus)|/sys/(?!fs/cgroup)|/dev/(?:k?mem|port)$|/efi|/sys/firmware",
+            r"/proc/(?:sys/|sysrq-trigger|\d+/mem|self/mem|kcore|acpi|bus)|/sys/(?!fs/cgroup)|/sys/fs/cgroup/(?:\S*/)?(?:release_agent|notify_on_release)$|/dev/(?:k?mem|port)$|/efi|/sys/firmware",
             path,
         )
         else ()

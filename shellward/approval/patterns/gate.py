@@ -26,4 +26,10 @@ RULES: tuple[Rule, ...] = (
         ("cat ~/.config/shellward/config.yaml", "echo x > shellward/config.py", "rm ~/src/shellward/notes.txt"),
         checks.touches_gate, never_allow=True,
     ),
+    Rule(
+        "gate.stop", "pkill killall kill pip pipx uv conda apt skill", "", "stops or removes the gate", Severity.HIGH, _WHY,
+        ("pkill -f shellward", "kill $(pgrep shellward)", "pip uninstall -y shellward", "pipx uninstall shellward"),
+        ("pip install shellward", "pgrep shellward", "pip show shellward", "pkill -f shellward-demo.py"),
+        checks.stops_gate,
+    ),
 )  # fmt: skip

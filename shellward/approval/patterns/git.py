@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import re
+
 from shellward.approval.paths import Kind, classify
 from shellward.approval.rule import Call, Check, Rule
 from shellward.core.gate import Severity
@@ -39,6 +41,8 @@ _ALL: tuple[Rule, ...] = (
     Rule("git.notes-lfs", "git", r"^git (?:lfs (?:prune|migrate)|notes (?:.* )?(?:remove|prune)|svn -- dcommit|p4 -- submit|annex -- (?:drop|unused|dropunused))\b", "removes stored objects or notes", _M, _UNREACHABLE, ("git lfs migrate import --everything", "git lfs prune"), ("git lfs ls-files", "git lfs prune --dry-run")),
     Rule("git.hg-svn", "hg svn jj p4 cvs bzr fossil sl", r"^(?:hg (?:.* )?(?:strip|purge|revert|update (?:.*-C|.*--clean)|push .*(?:-f|--force)|rollback|histedit)|svn (?:.* )?(?:revert .*-R|delete|rm|cleanup .*--remove)|jj (?:abandon|op (?:undo|restore|abandon)|git push .*--(?:delete|deleted)|bookmark delete)|p4 (?:obliterate|revert|client -d|depot -d)|fossil (?:purge|revert)|sl (?:hide|clean|purge|revert))\b", "throws away changes or history", _M, _WORK,
          ("hg strip tip", "hg update -C", "svn revert -R .", "jj abandon"), ("hg status", "svn log", "jj log")),
+    Rule("git.plumbing", "git", r"^git (?:read-tree (?:.* )?--reset|checkout-index (?:.* )?(?:-f|--force)\b|annex (?:.* )?(?:drop|uninit|dropunused)\b|svn (?:.* )?reset|config (?:.* )?(?:init\.templatedir|init\.templateDir) \S)", "overwrites files or commits by git's inner commands", _M, _WORK, ("git read-tree -u --reset HEAD", "git checkout-index -f -a", "git svn reset -r 5", "git annex drop --force x", "git config --global init.templateDir /tmp/t"), ("git read-tree HEAD", "git annex get x", "git svn fetch", "git config --get init.templateDir")),
+    Rule("git.store", "rm mv unlink truncate > @empty", "", "takes a repository's own files away", _H, _WORK, ("mv .git /tmp/x", "rm -f .git/index", "rm .git/HEAD"), ("rm -f .git/index.lock", "rm .gitignore", "mv a .github/x"), when=lambda call: call.name in {"rm", "mv", "unlink", "truncate", "@empty"} and any(re.search(r"(?:^|/)\.git(?:/(?:index|HEAD|refs|objects|config|packed-refs|logs|worktrees|modules)(?:/.*)?)?/?$", word) and call.kind(word) is not Kind.SCRATCH for word in (call.args.operands[:-1] if call.name == "mv" else call.args.operands))),
 )  # fmt: skip
 
 
