@@ -45,6 +45,7 @@ _DRY = frozenset(
         "--just-print",
         "--plan-only",
         "--preview",
+        "--pretend",
         "--no-execute",
     )
 )

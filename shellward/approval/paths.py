@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from enum import StrEnum
@@ -144,6 +145,72 @@ def _home(path: str) -> str:
     if depth:
         return "/home/" + "/".join(parts) if depth == 1 else "/" + "/".join(parts)
     return "/".join([user, *parts])
+
+
+_WELL_KNOWN = [
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/group",
+    "/etc/sudoers",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/etc/fstab",
+    "/etc/crontab",
+    "/etc/profile",
+    "/etc/ssh/sshd_config",
+    "/etc/ld.so.preload",
+    "/etc/environment",
+    "/etc/rc.local",
+    "/etc/bash.bashrc",
+    "/etc/cron.d",
+    "/etc/systemd/system",
+    "/root/.ssh/id_rsa",
+    "/root/.ssh/authorized_keys",
+    "/root/.bashrc",
+    "/root/.bash_history",
+    "~/.ssh/id_rsa",
+    "~/.ssh/id_ed25519",
+    "~/.ssh/authorized_keys",
+    "~/.ssh/config",
+    "~/.bashrc",
+    "~/.bash_profile",
+    "~/.profile",
+    "~/.zshrc",
+    "~/.bash_history",
+    "~/.aws/credentials",
+    "~/.netrc",
+    "~/.npmrc",
+    "~/.pypirc",
+    "~/.pgpass",
+    "~/.git-credentials",
+    "~/.gitconfig",
+    "~/.kube/config",
+    "~/.docker/config.json",
+    "~/.gnupg/secring.gpg",
+    "~/.config/gcloud/credentials.db",
+    "~/.vault-token",
+    "~/.my.cnf",
+    "/proc/sysrq-trigger",
+    "/dev/sda",
+    "/dev/nvme0n1",
+]  # as a list it would fill a screen
+"""Files that a pattern may mean: what is lost or given away most often."""
+_PATTERN = re.compile(r"[*?\[]")
+
+
+@lru_cache(maxsize=1024)
+def well_known(path: str) -> str:
+    """Return the well-known file that a path with ``*``, ``?`` or ``[]`` would match; any other path as it is.
+
+    Only patterns that leave most of the name standing: ``/etc/*`` means everything there, and stays as it is.
+    """
+    if not _PATTERN.search(path) or not re.search(r"[\w.]{2}", path.rpartition("/")[2]):
+        return path
+    for known in _WELL_KNOWN:
+        if known.count("/") == path.count("/") and fnmatch.fnmatchcase(known, path):
+            return known
+    return path
 
 
 @lru_cache(maxsize=256)

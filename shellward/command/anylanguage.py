@@ -1,6 +1,7 @@
-"""Calls in any language, told by what they look like: a shell with ``-c``, a program with its words, a deletion by name.
+"""Calls in any language, told by what they look like: a shell with ``-c``, a program with its words, a deletion.
 
-For languages without a table of calls (calls.py) this is all that is read; the list with a shell in it is read in every one.
+For languages without a table of calls (calls.py) this is all that is read; lists with a shell in them are read in
+every language.
 """
 
 from __future__ import annotations
@@ -41,10 +42,8 @@ def shell_lists(code: str) -> list[Action]:
 
 def any_calls(code: str) -> list[Action]:
     """List what the calls of a program in some language would do, as far as their names and texts say it."""
-    actions: list[Action] = []
-    for match in list(_GIVEN_TEXT.finditer(code))[:MAX_CALLS]:
-        if match.group(2).strip():
-            actions.append(Action("shell", _plain(match.group(2))))
+    given = [match.group(2) for match in _GIVEN_TEXT.finditer(code)][:MAX_CALLS]
+    actions = [Action("shell", _plain(text)) for text in given if text.strip()]
     if _RUNS.search(code):
         for match in list(_PROGRAM.finditer(code))[:MAX_CALLS]:
             words = re.findall(r"\"((?:\\.|[^\"\\])*)\"", match.group(2))

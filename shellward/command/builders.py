@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.operands import has, operands, short_values
+from shellward.command.trees import cloned
 from shellward.command.wordreader import STDIN_PATHS
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from shellward.command.trace import Tracer
 
 
-def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
+def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, PLR0912
     argv = inv.argv
     aliases: dict[str, str] = {}
     i = 1
@@ -58,6 +59,8 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
             and not (option == "-u" and sub != "clone")
         ):
             t.run_text(rest[rest.index(option) + 1], inv.span, via=(*inv.via, "git"))
+    if sub == "clone":
+        cloned(t, rest)
     for at, word in enumerate(rest):
         name, equals, value = word.partition("=")
         if equals and name in _COMMAND_OPTIONS:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shellward.command.operands import has, operands, short_values
 from shellward.command.outputs import FILTERS
 from shellward.command.texts import TEXTS, subscripts
+from shellward.command.trees import runs_from_tree
 from shellward.command.values import decimal, unknown
 from shellward.command.wordreader import STDIN_PATHS
 
@@ -86,6 +87,8 @@ def _source(t: Tracer, inv: Invocation, want: bool) -> str | None:
     content = inv.stdin if path in STDIN_PATHS else t.state.files.get(path)
     if content is not None:
         return t.run_code("sh", content, inv, rest[1:], want=want)
+    if t.state.trees:
+        runs_from_tree(t, inv, rest[0])
     return None
 
 

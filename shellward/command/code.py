@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.anylanguage import any_calls, shell_lists
+from shellward.command.callnames import canonical_names
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
@@ -25,6 +26,11 @@ _METHOD = re.compile(r"(?<=[)\]])((?:\.|->)(?:[\w$]+(?:\.|->)){0,3})([\w$]+!?)(?
 _WITH_PARENTHESES = frozenset(("python", "javascript", "php", "lua", "r", "java"))
 
 
+_PRINTED = re.compile(
+    r"(?<![\w.$])(print|console\.(?:log|info|warn|error|debug)|System\.out\.println|cat|message)\(\s*"
+    r"(?:\"(?:[^\"\\{$#]|\\.)*\"|'(?:[^'\\{$#]|\\.)*'|\"(?:[^\"\\`]|\\.)*\"(?!\s*[+.%,f])|'(?:[^'\\`]|\\.)*'(?!\s*[+.%,]))\s*\)"
+)
+"""A constant text that is only printed; nothing that stands in it is called."""
 _WITHOUT_TABLE = frozenset(
     ("c", "r", "tcl", "java", "julia", "elixir", "lisp", "prolog", "haskell", "ocaml", "m4", "gnuplot", "go")
 )
@@ -68,7 +74,7 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     actions: list[Action] = []
     if language == "awk":
         return awk(code)
-    code = _names(language, code)
+    code = canonical_names(language, _PRINTED.sub(r"\1('')", code) if language in _WITH_PARENTHESES else code)
     if language not in CALLS:
         return actions
     anywhere, exact = _calls(language)
@@ -108,7 +114,7 @@ _OTHER_DATABASE = re.compile(
 """Signs that a program reaches a database that is not in memory."""
 
 
-def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: PLR0911
+def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: C901, PLR0911
     """Turn one call into actions."""
     before = len(literals.decoded)
     values, named = literals.arguments(match.end())
@@ -149,59 +155,6 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
     if kind == "send":
         return _send(receiver + name, values, named)
     return _files(kind, values, named, literals.language)
-
-
-_BY_KEY = re.compile(r"(?<=[\w)\]])\[\s*((?:[\"']\w+[\"']\s*(?:\+|\.\.)?\s*){1,8})\](?=\s*\()")
-"""``os["exe".."cute"](..)``: a method by the text of its name."""
-_MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
-
-
-def _names(language: str, code: str) -> str:
-    """Undo other names and roundabout calls, so that calls have the names people know.
-
-    ``import os as o``, ``from os import system as s``, ``f = os.system``, ``const {execSync: e} = require(..)``,
-    ``Kernel.send(:system, ..)``, ``array_map('unlink', ..)``.
-    """
-    if language == "python":
-        code = _python_names(code)
-    if language == "javascript":
-        for names in re.findall(r"\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(", code)[:5]:
-            for name, alias in re.findall(r"(\w+)\s*:\s*(\w+)", names)[:10]:
-                code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
-    if language == "perl":
-        code = re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code)
-    if language in {"javascript", "lua", "php"} and "[" in code:
-        code = _BY_KEY.sub(lambda match: "." + "".join(re.findall(r"\w+", match.group(1))), code)
-    if language == "ruby":
-        code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
-        code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
-    if language == "javascript" and "require(" in code:
-        code = re.sub(r"require\(\s*['\"](?:node:)?(rimraf|del|fs-extra)['\"]\s*\)(?=[.(])", r"\1", code)
-        joined = re.compile(r"require\(\s*((?:['\"][\w:/]*['\"]\s*\+\s*)+['\"][\w:/]*['\"])\s*\)")
-        code = joined.sub(lambda m: "require('" + re.sub(r"['\"\s+]", "", m.group(1)) + "')", code)
-    if language == "php":
-        code = re.sub(r"\b(?:array_map|array_walk|call_user_func(?:_array)?)\(\s*['\"](\w+)['\"]\s*,", r"\1(", code)
-    if language in {"python", "javascript"}:
-        known = "|".join(_MODULES)
-        source = rf"(?:{known}|require\([^()]*\))\.(\w+)"
-        pattern = rf"(?:^|[;\n{{(,]|\b(?:var|let|const)\s)\s*(\w+)\s*=\s*({source})\s*(?=[;,\n)]|\Z)"
-        for alias, whole, _ in re.findall(pattern, code)[:10]:
-            code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*\()", lambda _, whole=whole: whole, code)  # type: ignore[misc]
-    return code
-
-
-def _python_names(code: str) -> str:
-    """Undo what Python's imports and ``__import__`` rename."""
-    if "__import__" in code or "import_module" in code:
-        code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
-    known = "|".join(_MODULES)
-    for module, alias in re.findall(rf"\bimport\s+({known})\s+as\s+(\w+)", code)[:5]:
-        code = re.sub(r"\b" + alias + r"\.", module + ".", code)
-    for module, names in re.findall(rf"\bfrom\s+({known})\s+import\s+\(?([\w, ]+)", code)[:5]:
-        for name, alias in re.findall(r"(\w+)(?:\s+as\s+(\w+))?", names)[:20]:
-            if name[:1].islower():
-                code = re.sub(rf"(?<![\w.]){alias or name}\(", f"{module}.{name}(", code)
-    return code
 
 
 def _argv(argv: tuple[str, ...]) -> list[Action]:

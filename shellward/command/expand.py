@@ -33,9 +33,7 @@ class Expander:
         prompt: called for each text that is expanded as a prompt.
     """
 
-    def __init__(
-        self, state: State, substitute: Callable[[Substitution], str], prompt: Callable[[str], None]
-    ) -> None:
+    def __init__(self, state: State, substitute: Callable[[Substitution], str], prompt: Callable[[str], None]) -> None:
         self.state = state
         self.prompt = prompt
         self.substitute = substitute
@@ -243,7 +241,7 @@ class Expander:
         start = max(start - 1, 0) if values is self.state.positional else start
         return values[start:] if count is None else values[start : start + count]
 
-    def transform(self, part: Param, value: str) -> str:  # noqa: PLR0911
+    def transform(self, part: Param, value: str) -> str:  # noqa: C901, PLR0911
         """Apply an operator to one text."""
         op = part.op
         if labels(value):

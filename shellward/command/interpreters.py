@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command import decode
 from shellward.command.operands import operands
+from shellward.command.trees import runs_from_tree
 from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
 from shellward.command.wrappers import Wrap, find_inner
@@ -105,7 +106,7 @@ def interpreter(name: str) -> tuple[str, str, str] | None:
     return entry
 
 
-def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911
+def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
     """``sh -c text``, ``sh script``, ``sh < text``."""
     argv = inv.argv
     i, code, reads = 1, False, False
@@ -141,6 +142,8 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
             return t.run_code("sh", content, inv, argv[i + 1 :], want=want)
         if labels(argv[i]) and not known_part(argv[i]) and any(label.startswith("net") for label in labels(argv[i])):
             t.effect(["@run", "sh", *labels(argv[i])], inv.span)
+        elif t.state.trees:
+            runs_from_tree(t, inv, argv[i])
         return None
     if inv.stdin:
         if labels(inv.stdin) and not known_part(inv.stdin).strip():
@@ -214,6 +217,8 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         if content is not None:
             t.run_code(lang, content, inv, argv[i + 1 :])
         else:
+            if t.state.trees:
+                runs_from_tree(t, inv, argv[i])
             _console(t, inv, lang, argv[i:])
         return None
     if inv.stdin:

@@ -23,7 +23,8 @@ class Invocation:
         via: the wrappers around it, outermost first (``sudo``, ``xargs``, ``ssh``).
         env: assignments before it.
         cwd: working directory at that moment, as far as known.
-        notes: what is known of its operands (``net:FILE`` for one that was downloaded, ``file:FILE`` for what one was made of).
+        notes: what is known of its operands (``net:FILE`` for one that was downloaded, ``file:FILE`` for what one
+            was made of).
         into: files that its output is redirected to.
     """
 

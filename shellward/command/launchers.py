@@ -212,14 +212,16 @@ def _runner(subs: str) -> Handler:
 def _nth(subs: str, skip: int, *, join: bool = False) -> Handler:
     """Make a handler: ``tool sub name words`` where the command stands behind ``skip`` operands."""
     wanted = frozenset(subs.split())
-    wrap = Wrap("ucentpw", frozenset(("user", "container", "env", "namespace", "workdir", "task", "job")), skip, join=join)
+    wrap = Wrap(
+        "ucentpw", frozenset(("user", "container", "env", "namespace", "workdir", "task", "job")), skip, join=join
+    )
 
     def handler(t: Tracer, inv: Invocation, want: bool) -> str | None:
         for at, word in enumerate(inv.argv[1:5], 1):
             if word in wanted:
                 if "--" in inv.argv:
-                    at = inv.argv.index("--") + 1
-                    return t.child(inv, inv.argv[at:], at, stdin=inv.stdin, want=want)
+                    start = inv.argv.index("--") + 1
+                    return t.child(inv, inv.argv[start:], start, stdin=inv.stdin, want=want)
                 return wrapped(t, inv, inv.argv[at:], wrap, want=want)
         return None
 

@@ -355,5 +355,7 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
         return unknown("net", name)
     if name in READERS:
         flows += "".join(unknown("file", state.path(word)) for word in operands(argv)[:8])
+    else:
+        flows += "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})
     words = "-".join([name, *[w for w in argv[1:4] if not w.startswith("-")]])
     return flows + unknown("out", words)

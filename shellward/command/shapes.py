@@ -11,6 +11,7 @@ from shellward.command.purecalls import squeeze
 from shellward.command.values import character, decimal, known_part, unknown
 
 _WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
+_CHANGES_EACH = re.compile(r"\bos\.l?(chmod|chown)\([^\n]*?(?:,\s*0?o?([0-7]{3,4})\s*\)|\))")
 _REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
 
 
@@ -18,9 +19,12 @@ def in_loops(language: str, code: str, actions: list[Action]) -> None:
     """Files that a loop over a directory removes: the directory is what is known of them."""
     if language in {"ruby", "perl", "php"}:
         _finds_and_removes(language, code, actions)
-    if language != "python" or not _REMOVES_EACH.search(code):
+    if language != "python":
         return
-    if any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
+    changed = _CHANGES_EACH.search(code)
+    if not changed and not _REMOVES_EACH.search(code):
+        return
+    if not changed and any(action.argv[:1] == ("rm",) and known_part(action.argv[-1]).strip("/") for action in actions):
         return
     for walker in list(_WALKERS.finditer(code))[:10]:
         literals = Literals(code, language)
@@ -36,7 +40,10 @@ def in_loops(language: str, code: str, actions: list[Action]) -> None:
                 base, pattern = squeeze(held or "") or ".", given
             else:
                 base, pattern = given.rpartition("/")[0] or ".", given.rpartition("/")[2]
-        if known_part(base):
+        if known_part(base) and changed:
+            words = ("chmod", "-R", changed.group(2) or "777") if changed.group(1) == "chmod" else ("chown", "-R", "x")
+            actions.append(Action("argv", argv=(*words, "--", base)))
+        elif known_part(base):
             actions.append(Action("argv", argv=("rm", "-r", "--", f"{base.rstrip('/')}/{unknown('find', pattern)}")))
 
 
@@ -85,7 +92,7 @@ _RUNS_WHAT_COMES = {
 """What runs the lines that come over a connection, by language."""
 
 
-def whole(language: str, code: str, actions: list[Action]) -> None:
+def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C901
     """What shows only in the program as a whole: reverse shells, fork bombs."""
     if language == "perl" and re.search(
         r"open\b[^;]{0,80}[\"']\s*\|-?\s*(?:[\"'],\s*[\"'])?(?:/bin/)?(?:ba|da|z)?sh\b", code
@@ -102,10 +109,14 @@ def whole(language: str, code: str, actions: list[Action]) -> None:
                 actions.append(Action("argv", argv=("@store", language, match.group().strip(".( "))))
     if language == "javascript" and "eval" in code and re.search(r"\.then\(\s*(?:eval|Function)\b", code):
         actions.append(Action("argv", argv=("@run", language, "net:fetch")))
+    if language == "php" and re.search(r"\b(?:include|require)(?:_once)?\b\s*\(?\s*[\"'](?:https?|ftp|data):", code):
+        actions.append(Action("argv", argv=("@run", language, "net:include")))
     if language == "osascript":
         _applescript(code, actions)
     runs = _RUNS_WHAT_COMES.get(language)
-    connects = ("ocket" in code or "gen_tcp" in code or "Dial" in code or "onnect" in code or "sock" in code or "net" in code) and _CONNECTS.search(code)
+    connects = (
+        "ocket" in code or "gen_tcp" in code or "Dial" in code or "onnect" in code or "sock" in code or "net" in code
+    ) and _CONNECTS.search(code)
     if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
     if "fork" not in code:
@@ -139,16 +150,38 @@ def _formatted(match: re.Match[str]) -> str:
     return '"' + re.sub(r"%[-\d.]*[sdc]", lambda _: values.pop(0) if values else "", match.group(1)) + '"'
 
 
+_AWK_ASSIGNED = re.compile(
+    r'\b([A-Za-z_]\w*)[ \t]*=[ \t]*((?:(?:"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*)[ \t]*){1,12})(?=[;}\n]|\Z)'
+)
+
+
+def _awk_joined(code: str) -> str:
+    """Work out assignments of texts one after the other, so that ``c = c "sh"`` is a text of its own."""
+    held: dict[str, str] = {}
+    for match in list(_AWK_ASSIGNED.finditer(code))[:20]:
+        pieces = re.findall(r'"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*)', match.group(2))
+        if len(pieces) > 1 or match.group(1) in held or pieces[0][0]:
+            held[match.group(1)] = "".join(held.get(name, "") if name else value for value, name in pieces)[:2000]
+        last = match
+    if not held or not any(name == match.group(1) for name in held):
+        return code
+    rebuilt = [f'{name} = "{value}"' for name, value in held.items()]
+    return _AWK_ASSIGNED.sub("", code[: last.end()]) + ";".join(rebuilt) + code[last.end() :]
+
+
 def awk(code: str) -> list[Action]:
     """What an awk program runs and writes."""
     actions: list[Action] = []
     text = r'"((?:[^"\\]|\\.)*)"'
     joined = re.sub(r'"[ \t]+"', "", code)
+    joined = _awk_joined(joined)
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
     joined = re.sub(r'"[ \t]*"', "", joined)
-    joined = re.sub(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined)
+    joined = re.sub(
+        r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined
+    )
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     found: list[re.Match[str]] = []

@@ -68,6 +68,8 @@ class State:
             self.vars = Remembered("variable", known.variables, self.used)
             self.aliases = Remembered("alias", {**known.aliases, **self.aliases}, self.used)
         self.files: dict[str, str] = {}
+        self.trees: list[str] = []
+        """Directories whose files came from the network."""
         self.made: dict[str, tuple[str, ...]] = {}
         """Files that are copies or archives, and of what."""
         self.links: dict[str, str] = {}

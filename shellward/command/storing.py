@@ -123,7 +123,7 @@ class Storer(Runner):
         else:
             self.state.assign(name, {**(old if isinstance(old, dict) else {}), index: value})
 
-    def redirects(  # noqa: C901
+    def redirects(  # noqa: C901, PLR0912
         self, redirects: list[Redirect], stdin: str | None
     ) -> tuple[str | None, list[tuple[str, str]]]:
         """Follow redirections; return standard input and the files that get the output (path, operator)."""

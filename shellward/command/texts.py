@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def subscripts(t: Tracer, inv: Invocation) -> None:
-    """Follow ``test -v 'a[$(cmd)]'``, ``let 'a[$(cmd)]=1'`` and their like: a name's subscript is expanded once more."""
+    """Follow ``test -v 'a[$(cmd)]'``, ``let 'a[$(cmd)]=1'`` and their like: a subscript is expanded once more."""
     for word in inv.argv[1:]:
         t.subscript(word, inv.span)
 
@@ -54,7 +54,7 @@ def _completes(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 
 def _bind(t: Tracer, inv: Invocation, _want: bool) -> str | None:
-    """``bind -x '"\\C-x": cmd'``: a key that runs a command."""
+    """``bind -x '"key": cmd'``: a key that runs a command."""
     for _, value in short_values(inv.argv, "x"):
         key = re.match(r"\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s:]+)\s*:\s*(.+)", value, re.DOTALL)
         if key:
@@ -89,7 +89,7 @@ def _fc(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 
 TEXTS: dict[str, Handler] = {
-    "let": _let, "test": _test, "[": _test, "getopts": _getopts, "compgen": _completes, "complete": _completes, "bind": _bind,
-    "history": _history, "fc": _fc,
+    "let": _let, "test": _test, "[": _test, "getopts": _getopts, "compgen": _completes, "complete": _completes,
+    "bind": _bind, "history": _history, "fc": _fc,
 }  # fmt: skip
 """Handlers by builtin."""

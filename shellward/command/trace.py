@@ -17,6 +17,7 @@ from shellward.command.reader import read
 from shellward.command.running import MAX_CALLS
 from shellward.command.storing import Storer
 from shellward.command.syntax import Compound, Problem, Simple, Substitution
+from shellward.command.trees import runs_from_tree
 from shellward.command.values import clean, known_part, unknown
 from shellward.command.work import FOLLOWING, READING, TooMuch, Work
 
@@ -231,7 +232,7 @@ class Tracer(Storer):
         if not argv:
             for assign in node.assigns:
                 self.assign(assign)
-            return self.store(files, "")
+            return self.store(files, (stdin or "") if want and not node.assigns else "")  # $(< file)
         env: dict[str, str] = {}
         mark = self.state.mark() if node.assigns else None
         for assign in node.assigns:
@@ -294,7 +295,7 @@ class Tracer(Storer):
 
     # -- running ----------------------------------------------------------------------------------------
 
-    def dispatch(self, inv: Invocation, *, want: bool) -> str:
+    def dispatch(self, inv: Invocation, *, want: bool) -> str:  # noqa: C901
         """Note a command whose name is known, and follow what it runs."""
         from shellward.command import handlers
 
@@ -312,6 +313,8 @@ class Tracer(Storer):
             inv.argv = [inv.argv[0], *(word if word.startswith("-") else state.behind(word) for word in inv.argv[1:])]
         self.invocations.append(inv)
         printed: str | None = None
+        if state.trees and "/" in inv.argv[0]:
+            runs_from_tree(self, inv, inv.argv[0])
         handler = handlers.find(name)
         self.work.left -= handler is None
         if handler is not None:

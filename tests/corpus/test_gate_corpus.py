@@ -53,6 +53,8 @@ def test_own_corpus():
         ("third_harmless.jsonl", 1.0),
         ("fourth_dangerous.jsonl", 0.99),
         ("fourth_harmless.jsonl", 1.0),
+        ("fifth_dangerous.jsonl", 0.99),
+        ("fifth_harmless.jsonl", 1.0),
     ],
 )
 def test_sets_written_before_they_were_tried(name, recall):

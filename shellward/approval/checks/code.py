@@ -59,9 +59,9 @@ def unknown_run(call: Call) -> bool:
     if any(re.match(r"net|decoded|encoded|too-much", origin) for origin in origins):
         return False
     if origins[:1] == ["piped"]:  # settings for this shell are printed for eval, never for a pipe
-        return not all(re.match(r"mktemp|exe|find", origin) for origin in origins[1:])
+        return not all(re.match(r"mktemp|exe|find|read", origin) for origin in origins[1:])
     return not all(
-        _GENERATORS.match(origin) or re.match(r"find|cut|mktemp|exe", origin) or _NAMED_TOOLS.match(origin)
+        _GENERATORS.match(origin) or re.match(r"find|cut|mktemp|exe|read", origin) or _NAMED_TOOLS.match(origin)
         for origin in origins
     )
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.approval.checks.common import recursive, targets
-from shellward.approval.paths import CATASTROPHIC, Kind, absolute, classify
+from shellward.approval.paths import CATASTROPHIC, Kind, absolute
 from shellward.command.values import OPEN, known_part, labels
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ def rm_worse(call: Call) -> tuple[str, ...]:
     if not recursive(call):
         return ()
     bad = {Kind.ROOT, Kind.SYSTEM, Kind.HOME, Kind.OTHER, Kind.PARENT, Kind.WORKTREE, Kind.DEVICE}
-    return tuple(
-        word
-        for word in targets(call)
-        if call.kind(word) in bad and not _is_catastrophic(word, call.inv.cwd)
-    )
+    return tuple(word for word in targets(call) if call.kind(word) in bad and not _is_catastrophic(word, call.inv.cwd))
 
 
 def rm_tree(call: Call) -> tuple[str, ...]:
@@ -74,9 +70,7 @@ def rm_tree(call: Call) -> tuple[str, ...]:
 
 def rm_build(call: Call) -> tuple[str, ...]:
     """Build products deleted recursively."""
-    return (
-        tuple(word for word in targets(call) if call.kind(word) is Kind.BUILD) if recursive(call) else ()
-    )
+    return tuple(word for word in targets(call) if call.kind(word) is Kind.BUILD) if recursive(call) else ()
 
 
 def rm_files(call: Call) -> tuple[str, ...]:
@@ -84,11 +78,7 @@ def rm_files(call: Call) -> tuple[str, ...]:
     if recursive(call):
         return ()
     bad = {Kind.ROOT, Kind.SYSTEM, Kind.HOME, Kind.OTHER, Kind.PARENT, Kind.WORKTREE, Kind.DEVICE}
-    return tuple(
-        word
-        for word in targets(call)
-        if (call.kind(word) in bad and not _named(word)) or _listed(call, word)
-    )
+    return tuple(word for word in targets(call) if (call.kind(word) in bad and not _named(word)) or _listed(call, word))
 
 
 _LISTERS = frozenset((name,) for name in ("xargs", "find", "gfind", "fd", "fdfind", "parallel", "gxargs"))
@@ -116,8 +106,7 @@ def rm_one(call: Call) -> tuple[str, ...]:
     return tuple(
         word
         for word in targets(call)
-        if word not in worse
-        and call.kind(word) in {Kind.RELATIVE, Kind.UNKNOWN, Kind.BUILD, Kind.WORKTREE}
+        if word not in worse and call.kind(word) in {Kind.RELATIVE, Kind.UNKNOWN, Kind.BUILD, Kind.WORKTREE}
     )
 
 
@@ -131,8 +120,7 @@ def find_deletes(call: Call) -> tuple[str, ...]:
     found = [
         start
         for start in starts
-        if call.kind(f"{start.rstrip('/')}/{unknown('find', pattern)}")
-        not in {Kind.SCRATCH, Kind.BUILD, Kind.SINK}
+        if call.kind(f"{start.rstrip('/')}/{unknown('find', pattern)}") not in {Kind.SCRATCH, Kind.BUILD, Kind.SINK}
     ]
     return tuple(start for start in found if not (_finds_all(call) and _is_catastrophic(start, call.inv.cwd)))
 

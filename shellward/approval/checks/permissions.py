@@ -91,7 +91,9 @@ def owner_far(call: Call) -> tuple[str, ...]:
     )
 
 
-_KEY = re.compile(r"(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)\w*|[\w.-]*\.(?:pem|key|ppk)|\.netrc|\.pgpass|\.aws/credentials|\.kube/config|ssh_host_\w+_key)$")
+_KEY = re.compile(
+    r"(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)\w*|[\w.-]*\.(?:pem|key|ppk)|\.netrc|\.pgpass|\.aws/credentials|\.kube/config|ssh_host_\w+_key)$"
+)
 
 
 def chmod_private(call: Call) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.approval.paths import CREDENTIALS, Kind, absolute, classify
+from shellward.approval.paths import CREDENTIALS, Kind, absolute, classify, well_known
 from shellward.command.values import known_part, labels
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ _DUMP = re.compile(
 def secret_label(label: str) -> bool:
     """Tell whether an unknown piece would be a secret."""
     kind, _, detail = label.partition(":")
-    if kind == "file":
+    if kind in {"file", "read"}:
+        detail = well_known(detail)
         return bool(CREDENTIALS.search(detail)) or detail in {
             "/etc/passwd",
             "~",
@@ -58,10 +59,17 @@ def secret_label(label: str) -> bool:
     return False
 
 
+_FIELDS = frozenset(("-F", "--form", "--form-string", "-d", "--data", "--data-raw", "--data-urlencode"))
+_OWN_FIELD = re.compile(
+    r"(?i)(?:token|api_?key|access_token|auth_token|password|client_secret|user_?key|app_?key|license_?key)=[\"']?$"
+)
+
+
 def sends_secret(call: Call) -> tuple[str, ...]:
     """Secrets that leave by a network program: in its words, its input, or files it uploads."""
     bad: list[str] = []
     previous = ""
+    secure = any(word.startswith("https://") for word in call.argv[1:])
     for word in call.argv[1:]:
         header = previous in {
             "-H",
@@ -74,7 +82,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
             "--password",
             "--http-password",
         }
-        previous = word
+        previous_option, previous = previous, word
         plain = known_part(word)
         if (header and (_AUTH_HEADER.match(plain) or ":" not in plain or "Authorization" in plain)) or plain.startswith(
             ("--header=Authorization", "--header=X-", "--user=", "--password=", "--http-password=")
@@ -85,6 +93,8 @@ def sends_secret(call: Call) -> tuple[str, ...]:
                 if label.startswith("file:") and CREDENTIALS.search(label[5:]) and _AUTH_HEADER.match(plain) is None
             ]
             continue
+        if previous_option in _FIELDS and _OWN_FIELD.match(plain) and secure:
+            continue  # a service is given its own token, in a field of that name
         bad += [label for label in labels(word) if secret_label(label)]
     bad += [label for label in labels(call.inv.stdin or "") if secret_label(label)]
     bad += [note for note in call.inv.notes if note.startswith("file:") and secret_label(note)]
@@ -93,7 +103,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
     bad += [
         path
         for path in uploaded(call)
-        if CREDENTIALS.search(absolute(path, call.inv.cwd))
+        if CREDENTIALS.search(well_known(absolute(path, call.inv.cwd)))
         or any(CREDENTIALS.search("/x/" + label[5:].strip("*")) for label in labels(path) if label.startswith("find:"))
         or re.match(r"(?:~|/home/\w+|/root|/etc)(?:/\*?)?$", path)
         or path == "/etc/passwd"
@@ -107,7 +117,11 @@ def sends_secret(call: Call) -> tuple[str, ...]:
 def _put(call: Call) -> list[str]:
     """List what ``put`` sends, in the words or on standard input of a client of file servers."""
     texts = [*call.argv[1:], " ".join(call.argv[1:]), call.inv.stdin or ""]
-    return [path for text in texts for path in re.findall(r"(?im)(?:^|[;&\s])(?:m?re?put|m?put|send)\s+(?:-\w+\s+)*([^\s;]+)", text)]
+    return [
+        path
+        for text in texts
+        for path in re.findall(r"(?im)(?:^|[;&\s])(?:m?re?put|m?put|send)\s+(?:-\w+\s+)*([^\s;]+)", text)
+    ]
 
 
 def uploaded(call: Call) -> list[str]:  # noqa: PLR0911
@@ -208,4 +222,6 @@ def serves_secrets(call: Call) -> tuple[str, ...]:
 
 def _tells(folder: str) -> bool:
     """Tell whether a directory holds what nobody else may read."""
-    return classify(folder) in {Kind.ROOT, Kind.SYSTEM} or bool(CREDENTIALS.search(folder) or CREDENTIALS.search(f"{folder}/"))
+    return classify(folder) in {Kind.ROOT, Kind.SYSTEM} or bool(
+        CREDENTIALS.search(folder) or CREDENTIALS.search(f"{folder}/")
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, absolute, classify
+from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, absolute, classify, well_known
 from shellward.command.values import OPEN, known_part, labels
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _path(call: Call) -> str:
-    return absolute(call.argv[1], call.inv.cwd) if len(call.argv) > 1 else ""
+    return well_known(absolute(call.argv[1], call.inv.cwd)) if len(call.argv) > 1 else ""
 
 
 _QUIET_SYSTEM = re.compile(
@@ -54,7 +54,10 @@ def write_system(call: Call) -> tuple[str, ...]:  # noqa: PLR0911
     return (path,) if re.match(r"/private/var/(?:db|log)/", path) else ()
 
 
-_KNOWN_NAMES = r"(?:ls|cat|git|sudo|su|ssh|scp|curl|wget|ps|top|netstat|ss|find|grep|sh|bash|zsh|passwd|login|id|which|apt|apt-get|systemctl|crontab|gpg|cp|mv|rm)$"
+_KNOWN_NAMES = (
+    r"(?:ls|cat|git|sudo|su|ssh|scp|curl|wget|ps|top|netstat|ss|find|grep|sh|bash|zsh|passwd|login|id|which|apt|apt-get|"
+    r"systemctl|crontab|gpg|cp|mv|rm)$"
+)
 """Commands that everybody runs: a file of such a name earlier in the path is run instead."""
 
 
@@ -62,7 +65,10 @@ def write_startup(call: Call) -> tuple[str, ...]:
     """A write to what runs at login, on a timer or with git."""
     path = known_part(_path(call))
     scheduled = re.match(
-        r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch|(?:~|/root|/home/[^/]+)/(?:\.local/)?bin/" + _KNOWN_NAMES + r"|/usr/local/s?bin/" + _KNOWN_NAMES,
+        r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch|(?:~|/root|/home/[^/]+)/(?:\.local/)?bin/"
+        + _KNOWN_NAMES
+        + r"|/usr/local/s?bin/"
+        + _KNOWN_NAMES,
         path,
     )
     hook = re.search(r"(?:^|/)\.git/hooks/[\w-]+$|(?:^|/)\.husky/_/", path) and not path.endswith(".sample")
@@ -137,13 +143,13 @@ def unpacks_over(call: Call) -> tuple[str, ...]:
     args, argv = call.args, call.argv
     if args.has("--list", "--test", "-t", "--dry-run") and call.name != "stow":
         return ()
-    named = [value for option in ("-D", "--directory", "-d", "--target", "-dest", "-t") for value in args.values(option)]
+    named = [
+        value for option in ("-D", "--directory", "-d", "--target", "-dest", "-t") for value in args.values(option)
+    ]
     if call.name.startswith("7z"):
         named = [word[2:] for word in argv[1:] if word.startswith("-o")]
     elif call.name == "patch":
         named += args.operands[:1]
-    elif call.name == "split":
-        named = args.operands[1:2]
-    elif call.name in {"debootstrap", "mmdebstrap"}:
+    elif call.name in {"split", "debootstrap", "mmdebstrap"}:
         named = args.operands[1:2]
     return tuple(path for path in named if call.kind(path) in {Kind.ROOT, Kind.SYSTEM})

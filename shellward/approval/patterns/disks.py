@@ -25,7 +25,7 @@ RULES: tuple[Rule, ...] = (
         "disks.partition", "fdisk gdisk cfdisk sgdisk parted sfdisk cgdisk partprobe partx kpartx fatresize", "", "changes a partition table", _H, _GONE,
         ("fdisk /dev/sdb", "parted /dev/sdb mklabel gpt", "sfdisk /dev/sdb < t", "sgdisk -Z /dev/sdb", "echo ',,L' | sfdisk /dev/sdb"),
         ("fdisk -l", "fdisk -l /dev/sda", "parted -l", "parted /dev/sda print", "sfdisk -d /dev/sda", "sfdisk /tmp/x.img", "sgdisk -p /dev/sda"),
-        checks.operand_device, unless=r" (?:--list|-l|--dump|--json|--show-size|--verify|--list-free|--no-act|-p|--print|-i|-v|--noauto-pt|--getsz|-s)(?:=\S*)?(?= |$)(?!.*(?:-Z|-o|-d|mk|rm))|-- \S+ (?:print|unit|align-check)\b(?!.* (?:mk|rm|resize))",
+        checks.operand_device, unless=r" (?:--list|-l|--dump|--json|--show-size|--verify|--list-free|--no-act|-p|--print|-i|-v|--noauto-pt|--getsz|-s|--pretend|-P)(?:=\S*)?(?= |$)(?:(?<=-P)|(?<=--pretend)|(?!.*(?:-Z|-o|-d|mk|rm)))|-- \S+ (?:print|unit|align-check)\b(?!.* (?:mk|rm|resize))",
     ),
     Rule("disks.crypt", "cryptsetup cryptsetup-reencrypt veracrypt tcplay", r"^\S+ (?:\S+ )*?(?:luksFormat|erase|luksErase|luksKillSlot|luksRemoveKey|reencrypt|luksHeaderRestore|convert|luksSuspend|close|luksAddKey|luksChangeKey)\b", "changes an encrypted volume", _H, "Without its header or key the data is lost.",
          ("cryptsetup -q luksFormat /dev/sda2 key", "cryptsetup erase /dev/sdb"), ("cryptsetup luksDump /dev/sda2", "cryptsetup status x")),

@@ -1,8 +1,7 @@
 """git and other version control: losing work and rewriting shared history."""
 
-from dataclasses import replace
-
 import re
+from dataclasses import replace
 
 from shellward.approval.paths import Kind, classify
 from shellward.approval.rule import Call, Check, Rule

@@ -7,7 +7,9 @@ from shellward.approval.rule import Rule
 from shellward.core.gate import Severity
 
 _H, _M, _L = Severity.HIGH, Severity.MEDIUM, Severity.LOW
-_TRUST = re.compile(r"/(?:usr/local/share/ca-certificates|etc/pki/(?:ca-trust|tls/certs)|etc/ssl/certs|etc/ca-certificates|usr/share/ca-certificates)/")
+_TRUST = re.compile(
+    r"/(?:usr/local/share/ca-certificates|etc/pki/(?:ca-trust|tls/certs)|etc/ssl/certs|etc/ca-certificates|usr/share/ca-certificates)/"
+)
 
 RULES: tuple[Rule, ...] = (
     Rule("system.write", "> >>", "", "writes to the system's own files", _H, "Programs, logins or the network may stop working.",

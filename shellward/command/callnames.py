@@ -1,0 +1,57 @@
+"""Other names and roundabout ways of calling, undone: so that calls have the names that calls.py lists."""
+
+from __future__ import annotations
+
+import re
+
+_BY_KEY = re.compile(r"(?<=[\w)\]])\[\s*((?:[\"']\w+[\"']\s*(?:\+|\.\.)?\s*){1,8})\](?=\s*\()")
+"""``os["exe".."cute"](..)``: a method by the text of its name."""
+_MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
+
+
+def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one language after the other
+    """Undo other names and roundabout calls, so that calls have the names people know.
+
+    ``import os as o``, ``from os import system as s``, ``f = os.system``, ``const {execSync: e} = require(..)``,
+    ``Kernel.send(:system, ..)``, ``array_map('unlink', ..)``.
+    """
+    if language == "python":
+        code = _python(code)
+    if language == "javascript":
+        for names in re.findall(r"\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(", code)[:5]:
+            for name, alias in re.findall(r"(\w+)\s*:\s*(\w+)", names)[:10]:
+                code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
+    if language == "perl":
+        code = re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code)
+    if language in {"javascript", "lua", "php"} and "[" in code:
+        code = _BY_KEY.sub(lambda match: "." + "".join(re.findall(r"\w+", match.group(1))), code)
+    if language == "ruby":
+        code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
+        code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
+    if language == "javascript" and "require(" in code:
+        code = re.sub(r"require\(\s*['\"](?:node:)?(rimraf|del|fs-extra)['\"]\s*\)(?=[.(])", r"\1", code)
+        joined = re.compile(r"require\(\s*((?:['\"][\w:/]*['\"]\s*\+\s*)+['\"][\w:/]*['\"])\s*\)")
+        code = joined.sub(lambda m: "require('" + re.sub(r"['\"\s+]", "", m.group(1)) + "')", code)
+    if language == "php":
+        code = re.sub(r"\b(?:array_map|array_walk|call_user_func(?:_array)?)\(\s*['\"](\w+)['\"]\s*,", r"\1(", code)
+    if language in {"python", "javascript"}:
+        known = "|".join(_MODULES)
+        source = rf"(?:{known}|require\([^()]*\))\.(\w+)"
+        pattern = rf"(?:^|[;\n{{(,]|\b(?:var|let|const)\s)\s*(\w+)\s*=\s*({source})\s*(?=[;,\n)]|\Z)"
+        for alias, whole, _ in re.findall(pattern, code)[:10]:
+            code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*\()", lambda _, whole=whole: whole, code)  # type: ignore[misc]
+    return code
+
+
+def _python(code: str) -> str:
+    """Undo what Python's imports and ``__import__`` rename."""
+    if "__import__" in code or "import_module" in code:
+        code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
+    known = "|".join(_MODULES)
+    for module, alias in re.findall(rf"\bimport\s+({known})\s+as\s+(\w+)", code)[:5]:
+        code = re.sub(r"\b" + alias + r"\.", module + ".", code)
+    for module, names in re.findall(rf"\bfrom\s+({known})\s+import\s+\(?([\w, ]+)", code)[:5]:
+        for name, alias in re.findall(r"(\w+)(?:\s+as\s+(\w+))?", names)[:20]:
+            if name[:1].islower():
+                code = re.sub(rf"(?<![\w.]){alias or name}\(", f"{module}.{name}(", code)
+    return code
