@@ -29,6 +29,8 @@ def _destination(call: Call) -> Iterator[list[str]]:
         target = rest[-1]
     if target is None and call.name == "install" and args.has("--directory"):
         return
+    if call.name == "rsync" and args.has("--remove-source-files"):
+        yield ["rm", "-r", "--", *(word for word in rest[:-1] if ":" not in word)]
     if target and not re.match(r"[\w.@-]+::?\S", target):
         source = rest[0] if rest else ""
         if source == "/dev/null" and call.name not in {"mv", "gmv", "rsync"}:
@@ -132,8 +134,13 @@ def _archive(call: Call) -> Iterator[list[str]]:
     rest = call.args.operands
     if call.name.startswith("7z") and rest[:1] == ["d"] and len(rest) > 1:
         yield ["@empty" if rest[1][:1] in {"/", "~"} else ">", rest[1]]
-    elif call.name == "zip" and rest and any(word in {"-d", "--delete", "-m", "--move"} for word in call.argv[1:]):
+    if call.name.startswith("7z") and "-sdel" in call.argv:
+        yield ["rm", "-r", "--", *[word for word in call.argv[2:] if not word.startswith("-")][1:]]
+    elif call.name == "zip" and rest and any(re.fullmatch(r"-\w*d\w*|--delete", word) for word in call.argv[1:]):
         yield [">", rest[0]]
+    elif call.name == "zip" and any(re.fullmatch(r"-\w*m\w*|--move", word) for word in call.argv[1:]):
+        words = operands(call.argv, "bntxiTPs")
+        yield ["rm", "-r", "--", *words[1:]]
 
 
 def _after(option: str) -> Callable[[Call], Iterator[list[str]]]:
@@ -219,7 +226,7 @@ def _words(call: Call) -> Iterator[list[str]]:
 
 EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     **dict.fromkeys(["cp", "gcp", "mv", "gmv", "install", "ginstall", "ln", "gln", "rsync"], _destination),
-    **dict.fromkeys(["tee", "truncate", "sponge"], _all),
+    **dict.fromkeys(["tee", "truncate", "sponge", "sudoedit"], _all),
     **dict.fromkeys(["sed", "gsed"], _sed),
     "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl, "curlie": _curl, "wget": _wget, "wget2": _wget,
     **dict.fromkeys(["http", "https", "xh", "xhs"], _httpie),

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shellward.command.options import Arguments, arguments
-from shellward.command.values import known_part, labels
+from shellward.command.values import OPEN, known_part, labels
 from shellward.core.gate import Severity
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Call:
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.name = self.inv.name
+        self.name = self.inv.name.removesuffix(".exe")
 
     def kind(self, word: str) -> Kind:
         """Say what kind of place an operand names: what is below the base is as if it were named from there."""
@@ -63,7 +63,8 @@ class Call:
     @cached_property
     def form(self) -> str:
         """The canonical form that regular expressions match, unknown pieces left out."""
-        return known_part(self.args.form())
+        form = self.args.form()
+        return re.sub(" {2,}", " ", known_part(form)) if OPEN in form else form
 
     @cached_property
     def labels(self) -> list[str]:

@@ -74,14 +74,32 @@ def judge(text: str) -> tuple[str, ...]:
     """
     if len(text) > 200_000:
         text = text[:200_000]
+    dynamic = _runs_text(text)
     text = _CLIENT_LINE.sub("", text)
     bare = _NOISE.sub(lambda m: "''" if m.group().startswith("'") else " ", text)
-    found: list[str] = []
+    found: list[str] = ["drop"] if dynamic else []
     for statement in bare.split(";")[:2000]:
         kind = _statement(statement[:5000])
         if kind and kind not in found:
             found.append(kind)
     return tuple(found)
+
+
+_RUNS_TEXT = re.compile(r"\b(?:EXECUTE|PREPARE|EXEC|sp_executesql)\b|\\+gexec\b", re.IGNORECASE)
+_DESTROYS = re.compile(r"'[^']*\b(?:DROP|TRUNCATE|DELETE\s+FROM)\b", re.IGNORECASE)
+
+
+def _runs_text(text: str) -> bool:
+    """Tell whether statements are put together as text and run, and whether that text drops something."""
+    if not _RUNS_TEXT.search(text):
+        return False
+    joined = re.sub(r"'\s*(?:\|\||\+)\s*'", "", text)
+    joined = re.sub(
+        r"\b0x((?:[0-9a-fA-F]{2}){4,2000})\b",
+        lambda match: f"'{bytes.fromhex(match.group(1)).decode('latin-1')}'",
+        joined,
+    )
+    return _DESTROYS.search(joined) is not None
 
 
 def _statement(text: str) -> str:  # noqa: PLR0911

@@ -29,6 +29,13 @@ _REMOVES = re.compile(
     + _TEXT.format(r"\2")
 )
 _REMOVES_ITSELF = re.compile(r"\(\s*" + _TEXT.format(r"\1") + r"\s*\)\s*\)?\.((?:delete|remove|unlink)\w*)\(")
+_WALKS = re.compile(
+    r"(?i)(?:walk\w*|newDirectoryStream|listFiles|eachFile\w*|list_dir|File)\s*\([^\n]{0,60}?" + _TEXT.format(r"\1")
+)
+_DELETES_EACH = re.compile(r"(?i)\.delete\w*\(|\bdelete(?:IfExists|Recursively)?\(|removeItem")
+_EVALUATES = re.compile(
+    r"\b(?:evaluate|parseClass|GroovyShell|ScriptEngine|URLClassLoader|Code\.eval_string|eval-string|eval)\b"
+)
 _TREE = re.compile(r"(?i)tree|recurs|dir|folder|all|_rf|item|files")
 
 
@@ -48,6 +55,11 @@ def any_calls(code: str) -> list[Action]:
         for match in list(_PROGRAM.finditer(code))[:MAX_CALLS]:
             words = re.findall(r"\"((?:\\.|[^\"\\])*)\"", match.group(2))
             actions.append(Action("argv", argv=(match.group(1), *map(_plain, words))))
+    if _EVALUATES.search(code) and re.search(r"https?://", code):
+        actions.append(Action("argv", argv=("@run", "sh", "net:fetch")))
+    if _DELETES_EACH.search(code):
+        for match in list(_WALKS.finditer(code))[:10]:
+            actions += _removal("tree", match.group(2))
     for match in list(_REMOVES.finditer(code))[:MAX_CALLS]:
         actions += _removal(match.group(1), match.group(3))
     for match in list(_REMOVES_ITSELF.finditer(code))[:MAX_CALLS]:

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.operands import has, operands, short_values
-from shellward.command.trees import cloned
+from shellward.command.trees import cloned, runs_from_tree
+from shellward.command.values import decimal
 from shellward.command.wordreader import STDIN_PATHS
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
             if argv[i] in {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
             else 1
         )
+    for number in range(min(decimal(inv.env.get("GIT_CONFIG_COUNT") or "0"), 8)):
+        key, value = (inv.env.get(f"GIT_CONFIG_{part}_{number}", "") for part in ("KEY", "VALUE"))
+        _git_config(t, inv, key.lower(), value, aliases)
     sub = argv[i] if i < len(argv) else ""
     rest = argv[i + 1 :]
     kept = t.state.files.get(f".gitalias#{sub}") if sub and t.state.files else None
@@ -127,6 +131,8 @@ def _make(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         if word.startswith("--directory="):
             t.state.chdir(word[12:])
     _makefiles(t, inv)
+    if t.state.trees and {"sudo", "doas"} & set(inv.via):
+        runs_from_tree(t, inv, "Makefile")
     t.state.undo(mark)
     return None
 
@@ -166,7 +172,7 @@ def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None
         rule = re.match(r"([^\s:=#][^:=#]*):(?!=)([^;]*);?(.*)", line)
         recipe = line.lstrip("\t@-+ ") if line.startswith("\t") else ""
         if rule:
-            target, recipe = rule.group(1).strip(), rule.group(3).strip()
+            target, recipe = rule.group(1).strip(), rule.group(3).strip().lstrip("@-+ ")
         for shell in re.findall(r"\$\(shell ([^)]*)\)", line):
             t.run_text(shell, inv.span, via=(*inv.via, "make"))
         if recipe and (wanted is None or target in wanted):

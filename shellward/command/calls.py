@@ -229,7 +229,7 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for imported, deletes in (
         (
             r"\bboto3\b|\bbotocore\b|google\.cloud|googleapiclient|\bazure\.|import kubernetes|from kubernetes|\bhvac\b|digitalocean|import openstack|aws-sdk|@google-cloud|@azure/|Aws::",
-            r"\.(?:delete|terminate|begin_delete|purge|stop|deregister|revoke|destroy|schedule_key_deletion|reboot|empty)\w*!?\(|\bnew\s+(?:Delete|Terminate|Stop|Purge)\w+Command",
+            r"\.(?:delete|terminate|begin_delete|purge|stop|deregister|revoke|destroy|schedule_key_deletion|reboot|empty)\w*!?\(|\bnew\s+(?:Delete|Terminate|Stop|Purge)\w+Command|getattr\(\s*(?:boto3\.)?\w*(?:client|resource)",
         ),
         (r"\bredis\b|\bioredis\b|\bvalkey\b|memcache|\bRedis\.new", r"(?i)\.flush_?(?:all|db)\b"),
         (
@@ -246,10 +246,10 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
             r"\.(?:delete\w*|remove\w*|destroy|refund\w*)\(",
         ),
         (r"\.objects\.", r"\.objects\.(?:all\(\)\.)?(?:delete|_raw_delete)\("),
-        (r"\bdb\.drop_all\(|metadata\.drop_all\(", r"\.drop_all\((?![\s\S]*sqlite)"),
+        (r"\bdb\.drop_all\(|metadata\.drop_all\(|\bsqlalchemy\b", r"\.drop_all\((?![\s\S]*sqlite)"),
         (
-            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|drop_table",
-            r"\b[A-Z]\w*\.(?:delete_all|destroy_all)\b|\.drop_table\b",
+            r"\b[A-Z]\w*\.(?:\S+\.)?(?:delete_all|destroy_all)\b|drop_table",
+            r"\b[A-Z]\w*(?:\.(?:unscoped|all|where\(\s*[\"']\s*(?:1\s*=\s*1|true)[^)]*\)))?\.(?:delete_all|destroy_all)\b|\.drop_table\b",
         ),
         (
             r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table",

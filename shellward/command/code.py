@@ -31,6 +31,8 @@ _PRINTED = re.compile(
     r"(?:\"(?:[^\"\\{$#]|\\.)*\"|'(?:[^'\\{$#]|\\.)*'|\"(?:[^\"\\`]|\\.)*\"(?!\s*[+.%,f])|'(?:[^'\\`]|\\.)*'(?!\s*[+.%,]))\s*\)"
 )
 """A constant text that is only printed; nothing that stands in it is called."""
+_UNSCRAMBLES = re.compile(r"fromhex|b(?:16|32|64|85)decode|unhexlify|decompress|\bord\(|\bchr\(|\^\s*\d|\bbytes\(")
+"""Signs that an argument is worked out so that nobody can read it."""
 _WITHOUT_TABLE = frozenset(
     ("c", "r", "tcl", "java", "julia", "elixir", "lisp", "prolog", "haskell", "ocaml", "m4", "gnuplot", "go")
 )
@@ -134,6 +136,9 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
     if kind == "run-net":
         return [Action("argv", argv=("@run", literals.language, "net:package"))]
     if kind == "process":
+        given = literals.code[match.end() : min(literals.i, match.end() + 400)]
+        if values and not known_part(squeeze(values)).strip() and _UNSCRAMBLES.search(given):
+            return [Action("argv", argv=("@run", literals.language, "decoded"))]
         return _process(literals.language, name, values, named)
     if kind == "exec-list":
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
@@ -264,7 +269,7 @@ def _files(kind: str, values: list[Value], named: dict[str, Value], language: st
     if kind in {"mv", "cp", "ln"} and len(texts) > 1:
         return _argv((kind, *(["-s"] if kind == "ln" else []), "--", target, texts[1]))
     if kind == "chmod" and len(texts) > 1:
-        mode = texts[1] if not texts[1].isdecimal() else _octal(texts[1])
+        mode = _octal(texts[1]) if re.fullmatch(r"(?:0o)?\d+", texts[1]) else texts[1]
         return _argv(
             ("chmod", _octal(target), "--", *texts[1:]) if target.isdecimal() else ("chmod", mode, "--", target)
         )
@@ -283,6 +288,7 @@ def _files(kind: str, values: list[Value], named: dict[str, Value], language: st
 def _octal(text: str) -> str:
     """A mode as people write it: 0o777 and 0777 are read as 777, plain 511 is decimal."""
     mode = decimal(text) if text.isdecimal() else 0
+    text = text.removeprefix("0o")
     return text if all(c in "01234567" for c in text) and len(text) in {3, 4} else format(mode, "o")
 
 

@@ -121,6 +121,23 @@ def _sub(argv: list[str], valued: frozenset[str]) -> int:
     return len(argv)
 
 
+_PROGRAM_IMAGES = {"aws-cli": "aws", "azure-cli": "az", "mongo-tools": "mongorestore", "docker-cli": "docker"}
+
+
+def _image_program(t: Tracer, inv: Invocation, words: list[str], *, want: bool) -> str | None:
+    """Follow ``docker run image words``: the words are a command, or those of the program that the image is named after."""
+    from shellward.command import handlers
+
+    at = find_inner(words, _IMAGE).start
+    name = words[at].partition("@")[0].rpartition("/")[2].partition(":")[0] if at < len(words) else ""
+    name = _PROGRAM_IMAGES.get(name, name)
+    rest = words[at + 1 :]
+    known = {*t.names(), *handlers.names()}
+    if rest and name in known and rest[0].rpartition("/")[2] not in known and "/" not in rest[0]:
+        t.child(inv, [name, *rest], 0, stdin=inv.stdin, want=want)
+    return wrapped(t, inv, words, _RUN, want=want)
+
+
 def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
     argv = inv.argv
     at = _sub(argv, _DOCKER_GLOBAL)
@@ -145,7 +162,7 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
         if entry:
             start = find_inner(inner, _IMAGE).start + 1
             return t.child(inv, [entry, *inner[start:]], 0, stdin=inv.stdin, want=want)
-        return wrapped(t, inv, inner, _RUN, want=want)
+        return _image_program(t, inv, inner, want=want)
     return None
 
 
@@ -157,7 +174,7 @@ def _kubectl(t: Tracer, inv: Invocation, want: bool) -> str | None:
     if inv.name in _CARRIES_KUBECTL and argv[1:2] == ["kubectl"]:
         at = 3 if argv[2:3] == ["--"] else 2
         return t.child(inv, ["kubectl", *argv[at:]], 0, stdin=inv.stdin, want=want)
-    words = {"exec", "run", "debug", "rsh", "attach", *(["ssh"] if inv.name == "minikube" else [])}
+    words = {"exec", "run", "create", "debug", "rsh", "attach", *(["ssh"] if inv.name == "minikube" else [])}
     if not words & set(argv):
         return None
     if "--" in argv:

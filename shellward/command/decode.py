@@ -44,6 +44,14 @@ def from_base32(text: str) -> str | None:
         return None
 
 
+def from_base85(text: str) -> str | None:
+    """Decode base85, as Python and git write it."""
+    try:
+        return _text(base64.b85decode(text.strip()))
+    except ValueError:
+        return None
+
+
 def from_hex(text: str) -> str | None:
     """Decode hexadecimal digits, with or without blanks, and lines as ``xxd`` prints them."""
     if labels(text):

@@ -22,7 +22,7 @@ def _pager(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     return None
 
 
-def _editor(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+def _editor(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901
     """``vim -c ':!cmd'``, ``ex``, ``ed`` with commands on standard input."""
     argv = inv.argv
     scripts = [w[1:] for w in argv[1:] if w.startswith("+") and len(w) > 1]
@@ -31,7 +31,7 @@ def _editor(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             scripts.append(argv[at + 1])
     if inv.stdin and inv.name in {"ed", "ex", "red", "vi", "vim"}:
         scripts += inv.stdin.splitlines()[:200]
-    writes = False
+    writes = empties = False
     for script in scripts:
         text = script.strip().lstrip(":")
         shell = re.match(
@@ -44,13 +44,16 @@ def _editor(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         code = re.match(r"(?:py3?|python3?|lua|ruby|perl)\s+(.*)", text, re.DOTALL)
         if code:
             t.run_code("python" if text.startswith("py") else text.split()[0], code.group(1), inv, [])
+        for path, tree in re.findall(r"\bdelete\(\s*['\"]([^'\"]+)['\"]\s*(?:,\s*['\"](\w+)['\"])?", text)[:5]:
+            t.child(inv, ["rm", *(["-r"] if "r" in tree else []), "--", path], 0)
+        empties = empties or bool(re.match(r"(?:%|1,\$)\s*d\b", text))
         target = re.match(r"(?:w|wq|write|saveas|sav|x)!?\s+([^!\s].*)", text)
         if target:
             t.effect([">", t.state.path(target.group(1).strip())], inv.span)
         writes = writes or bool(re.match(r"(?:w|wq|x|xit|update|up|wa|wqa)!?$|.*\|\s*(?:w|wq|x)!?$", text))
     if writes:
         for path in _editor_files(argv):
-            t.effect([">", t.state.path(path)], inv.span)
+            t.effect(["@empty" if empties else ">", t.state.path(path)], inv.span)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.arithmetic import integer
 from shellward.command.braces import MAX_FIELDS, expand_braces
+from shellward.command.escapes import unescape_ansi
 from shellward.command.globs import glob_regex
 from shellward.command.syntax import Arithmetic, Param, Part, Substitution, Text, Word
 from shellward.command.values import LIMIT, OPEN, labels, unknown
@@ -257,6 +258,8 @@ class Expander:
         if op == "@":
             if arg == "P":
                 self.prompt(value)
+            if arg in {"P", "E"} and "\\" in value:
+                return unescape_ansi(value)
             return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:]}.get(arg, value)
         if op[0] in "#%":
             return self.trim(op, value, arg)

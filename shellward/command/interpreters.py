@@ -86,6 +86,8 @@ _LONG_CODE = frozenset(
 )
 _ENCODED = re.compile(r"(?i)-e(?:c|nc?|nco\w*)?")
 """PowerShell takes any beginning of ``-EncodedCommand``, and ``-ec``."""
+_VALUED = re.compile(r"(?i)-(?:w\w*|ep|ex\w*|v\w*|psc\w*|inp\w*|of|outp\w*|if|config\w*|set\w*)")
+"""Options of PowerShell that take a value and are no code."""
 _VERSIONED = re.compile(r"([a-zA-Z]+?)[\d.]+t?(\.exe)?")
 
 
@@ -191,7 +193,9 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         name, equals, value = word.partition("=")
         if word == "--":
             break
-        if lang == "pwsh" and _ENCODED.fullmatch(word):
+        if lang == "pwsh" and _VALUED.fullmatch(word):
+            i += 1
+        elif lang == "pwsh" and _ENCODED.fullmatch(word):
             text = (decode.from_base64(argv[i]) or "") if i < len(argv) else ""
             t.effect(["@run", "sh", "decoded"], inv.span)
             codes.append(text.replace("\0", ""))

@@ -228,6 +228,15 @@ def _nth(subs: str, skip: int, *, join: bool = False) -> Handler:
     return handler
 
 
+def _cmd(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``cmd.exe /c text``."""
+    for at, word in enumerate(inv.argv[1:], 1):
+        if word.lower() in {"/c", "/k", "/r"}:
+            text = " ".join(inv.argv[at + 1 :]).replace("\\", "/")
+            return t.run_text(text, inv.span, want=want, via=(*inv.via, "cmd"))
+    return None
+
+
 LAUNCHERS: dict[str, Handler] = {
     "start-stop-daemon": _start_stop_daemon, "bwrap": _bwrap, "capsh": _capsh, "runuser": _runuser, "ip": _ip,
     "flatpak": _flatpak, "just": _just, "repo": _behind("-c", join=True), "mr": _behind("run"),
@@ -237,11 +246,12 @@ LAUNCHERS: dict[str, Handler] = {
     "eb": _options("ssh", "--command", "-c"),
     "cf": _options("ssh|run-task|rt", "-c", "--command"),
     "az": _options("run-command|exec|command|ssh", "--scripts", "--exec-command", "--command"),
-    "aws": _options("send-command|execute-command|start-session", "--parameters", "--command"),
+    "aws": _options("send-command|execute-command|start-session|run-instances|request-spot-instances", "--parameters", "--command", "--user-data"),
     **dict.fromkeys(["concurrently", "run-p", "run-s", "npm-run-all"], _operand_texts),
     "cargo-watch": _options("-s", "--shell"),
     **dict.fromkeys(["multipass", "lxc", "incus", "limactl", "orb", "pct", "crictl"], _nth("exec shell", 1)),
     **dict.fromkeys(["nomad", "ctr", "vcluster"], _nth("exec", 1)), "lvm": multicall,
+    "cmd": _cmd, "cmd.exe": _cmd,
     **dict.fromkeys(["podman-machine", "docker-machine"], _nth("ssh", 1, join=True)),
 }  # fmt: skip
 """Handlers by program."""

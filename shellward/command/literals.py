@@ -218,7 +218,7 @@ class Literals(PureCalls):
             return [*left, *right]
         return (squeeze(left) + squeeze(right))[:LIMIT]
 
-    def operand(self, depth: int) -> Value:  # noqa: PLR0911
+    def operand(self, depth: int) -> Value:  # noqa: C901, PLR0911
         """Evaluate a string, list, number, name or call."""
         self.space()
         code = self.code
@@ -241,6 +241,10 @@ class Literals(PureCalls):
             quoted = self.perl_quote()
             if quoted is not None:
                 return quoted
+        if c == "~" and _NUMBER.match(code, self.i + 1):
+            self.i += 1
+            number_text = squeeze(self.operand(depth))
+            return str(~int(number_text)) if number_text.isdecimal() and len(number_text) < 10 else unknown("code")
         if c == "-" and _NUMBER.match(code, self.i + 1):
             self.i += 1
             return "-" + squeeze(self.operand(depth))

@@ -253,7 +253,7 @@ def _expr(argv: list[str], _stdin: str | None, _state: State) -> str:
     return str(number) if number is not None else unknown("out", "expr")
 
 
-def _client(argv: list[str], stdin: str | None, _state: State) -> str:
+def _client(argv: list[str], stdin: str | None, state: State) -> str:
     """A database client that makes statements: the texts in its query are printed."""
     query = next((word for word in reversed(argv[1:]) if "select" in word.lower()), stdin or "")
     made = (
@@ -261,7 +261,8 @@ def _client(argv: list[str], stdin: str | None, _state: State) -> str:
         if re.search(r"(?i)'\s*(?:drop|truncate|delete|alter)\b", query)
         else ""
     )
-    return made + unknown("out", argv[0].rpartition("/")[2])
+    read = "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})
+    return made + read + unknown("out", argv[0].rpartition("/")[2])
 
 
 FILTERS: dict[str, Filter] = {
@@ -357,5 +358,5 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
         flows += "".join(unknown("file", state.path(word)) for word in operands(argv)[:8])
     else:
         flows += "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})
-    words = "-".join([name, *[w for w in argv[1:4] if not w.startswith("-")]])
+    words = "-".join([name, *[w for w in argv[1:8] if not w.startswith("-")][:4]])
     return flows + unknown("out", words)

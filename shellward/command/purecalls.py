@@ -45,6 +45,10 @@ class PureCalls:
             "standard_b64decode",
         }:
             return self.decode(decode.from_base64(text))
+        if last == "b85decode":
+            return self.decode(decode.from_base85(text))
+        if last in {"b32decode", "base32decode"}:
+            return self.decode(decode.from_base32(text))
         if last in {"fromhex", "unhexlify", "hex2bin"}:
             return self.decode(decode.from_hex(text))
         if last == "pack":

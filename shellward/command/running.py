@@ -105,6 +105,9 @@ class Runner(ABC):
         if bare and first in self.state.aliases and first not in self.state.calls:
             return self.alias(inv, first, want=want)
         if OPEN in first:
+            held = self.state.files.get(self.state.path(first))
+            if held:
+                return self.script(inv, held, want=want)
             return self.unknown_name(inv, first, want=want)
         inv.name = first.rpartition("/")[2] if "/" in first else first
         if _GLOB.search(inv.name) and len(inv.name) > 1:

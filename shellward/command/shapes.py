@@ -92,16 +92,20 @@ _RUNS_WHAT_COMES = {
 """What runs the lines that come over a connection, by language."""
 
 
-def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C901
+def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C901, PLR0912
     """What shows only in the program as a whole: reverse shells, fork bombs."""
     if language == "perl" and re.search(
         r"open\b[^;]{0,80}[\"']\s*\|-?\s*(?:[\"'],\s*[\"'])?(?:/bin/)?(?:ba|da|z)?sh\b", code
     ):
         printed = re.findall(r"\bprint\s+\{?\$?\w+\}?\s+\"((?:[^\"\\]|\\.)*)\"", code)[:20]
         actions += [Action("shell", unquote(text)) for text in printed]
-    if language == "perl" and "$_" in code and re.search(r"\b(?:system|exec)\s*(?:;|\Z|\})", code):
+    if language == "perl" and "$_" in code and re.search(r"\b(?:system|exec)\s*(?:\$_\s*)?(?:;|\Z|\})", code):
         said = re.search(r"\$_\s*=\s*(['\"])(.*?)\1", code)
-        actions += [Action("shell", said.group(2))] if said else []
+        turned = re.search(r"(?:^|[;\s])(?:y|tr)/([^/]*)/([^/]*)/", code)
+        text = said.group(2) if said else ""
+        if turned:
+            text = translate(turned.group(1), turned.group(2), text)
+        actions += [Action("shell", text)] if text else []
     if language in {"python", "javascript", "ruby", "php"} and any(word in code for word in CLIENT_WORDS):
         for imported, deletes in CLIENTS:
             match = deletes.search(code) if imported.search(code) else None
@@ -113,6 +117,9 @@ def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C90
         actions.append(Action("argv", argv=("@run", language, "net:include")))
     if language == "osascript":
         _applescript(code, actions)
+    plain = re.sub(r"([\"'])\s*\+\s*\1", "", code)
+    if "docker.sock" in plain and re.search(r"(?:DELETE|POST|PUT) /", plain):
+        actions.append(Action("argv", argv=("@store", language, "docker.sock")))
     runs = _RUNS_WHAT_COMES.get(language)
     connects = (
         "ocket" in code or "gen_tcp" in code or "Dial" in code or "onnect" in code or "sock" in code or "net" in code
@@ -143,6 +150,9 @@ def _applescript(code: str, actions: list[Action]) -> None:
             actions.append(Action("argv", argv=("rm", "-r", "--", "~/" + unknown("find"))))
 
 
+_SPRINTF = re.compile(r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)')
+
+
 def _formatted(match: re.Match[str]) -> str:
     """What ``sprintf`` makes of constant texts."""
     given = re.findall(r'"((?:[^"\\]|\\.)*)"|(\d+)', match.group(2))
@@ -169,11 +179,29 @@ def _awk_joined(code: str) -> str:
     return _AWK_ASSIGNED.sub("", code[: last.end()]) + ";".join(rebuilt) + code[last.end() :]
 
 
+def translate(first: str, second: str, text: str) -> str:
+    """Apply ``tr``: each character of the first set becomes the one at its place in the second."""
+
+    def letters(spec: str) -> str:
+        return re.sub(
+            r"(.)-(.)",
+            lambda match: "".join(
+                map(chr, range(ord(match.group(1)), min(ord(match.group(2)), ord(match.group(1)) + 255) + 1))
+            ),
+            spec,
+        )
+
+    source, target = letters(first), letters(second)
+    table = {ord(a): b for a, b in zip(source, target, strict=False)}
+    return text.translate(table)
+
+
 def awk(code: str) -> list[Action]:
     """What an awk program runs and writes."""
     actions: list[Action] = []
     text = r'"((?:[^"\\]|\\.)*)"'
     joined = re.sub(r'"[ \t]+"', "", code)
+    joined = _SPRINTF.sub(_formatted, joined)
     joined = _awk_joined(joined)
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"

@@ -63,6 +63,14 @@ BUILTIN_NAMES = frozenset(
 """Commands that change what later words mean."""
 
 
+def _constant(command: Simple) -> list[str] | None:
+    """Return the words of a command that are all known from the text alone, and that has nothing besides words."""
+    if command.plain is not None or command.redirects or command.assigns or not command.words:
+        return command.plain
+    words = [word.lit for word in command.words if word.lit is not None]
+    return words if len(words) == len(command.words) else None
+
+
 class Tracer(Storer):
     """Follows one command line; see trace() for the way in."""
 
@@ -133,8 +141,13 @@ class Tracer(Storer):
         if kind == "function":
             self.state.put(self.state.functions, node.name, node)
             if node.name in {"command_not_found_handle", "command_not_found_handler"}:
+                before = self.state.positional
+                self.state.positional = [unknown("var", "command"), unknown("var", "argument")]
                 self.visit(node.bodies[0], None)  # any mistyped name runs it
+                self.state.positional = before
             return ""
+        if kind == "if" and self._first_words(node.bodies[0]) == ["false"] and "false" not in self.state.functions:
+            return "".join([self.visit(body, stdin, want=want) for body in node.bodies[2:]])
         if kind in {"while", "until"}:
             return self.loop(node, stdin, want=want)
         if kind in {"for", "select"}:
@@ -259,7 +272,7 @@ class Tracer(Storer):
 
         Behind another wrapper (ssh, sudo) or in another directory it is another deed.
         """
-        words = command.plain if type(command) is Simple else None
+        words = _constant(command) if type(command) is Simple else None
         state = self.state
         if (
             words is None

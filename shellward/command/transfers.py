@@ -51,7 +51,10 @@ def _redis(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``redis-cli eval code 0``: the server runs Lua."""
     for at, word in enumerate(inv.argv[:-1]):
         if word.lower() in {"eval", "eval_ro"}:
-            t.run_code("lua", inv.argv[at + 1], inv, [])
+            code = inv.argv[at + 1]
+            t.run_code("lua", code, inv, [])
+            for called in re.findall(r"redis\.p?call\(\s*['\"](\w+)['\"]", code)[:20]:
+                t.child(inv, ["redis-cli", called, "x"], 0)
     return None
 
 
@@ -96,6 +99,20 @@ def _secure_copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 _SECURE_OPTIONS = options_with_commands(r"-S\Z|--rsh(?:=|\Z)|--rsync-path(?:=|\Z)|-[a-zA-Z]*e\Z")
 
 
+def _curl_settings(t: Tracer, inv: Invocation) -> None:
+    """``curl -K file``: the options that stand there, when they are known."""
+    for at, word in enumerate(inv.argv[1:], 1):
+        if not re.fullmatch(r"-[a-zA-Z]*K|--config", word):
+            continue
+        path = "".join(inv.argv[at + 1 : at + 2])
+        text = inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))
+        words: list[str] = []
+        for key, value in re.findall(r"(?m)^\s*-{0,2}([\w-]+)\s*[=: ]\s*\"?([^\"\n]*)\"?", text or "")[:50]:
+            words += [f"--{key}", value.strip()]
+        if words:
+            t.child(inv, ["curl", *words], 0)
+
+
 def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``tee``, ``curl -o`` and their like: note the content of the files they write."""
     argv, state = inv.argv, t.state
@@ -105,6 +122,8 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             full = state.path(path)
             t.write(full, (state.files.get(full, "") if appends else "") + (inv.stdin or ""))
         return None
+    if inv.name == "curl":
+        _curl_settings(t, inv)
     rest = operands(argv, "oPtTaeUdHXFubAcmCxYyEKrwz" + ("" if inv.name == "curl" else "O"))
     urls = [word for word in rest if "://" in word or "." in word]
     named = [

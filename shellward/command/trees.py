@@ -16,6 +16,7 @@ _BUILD_STEPS = frozenset(
     ("configure", "bootstrap", "autogen.sh", "gradlew", "mvnw", "manage.py", "activate", "buildconf")
 )
 """Scripts of a source tree that people run to build it; they count like ``make``, which is not asked about."""
+_ADDRESS = re.compile(r"[a-z+]+://(?!localhost)|[\w.-]+@[\w.-]+:")
 _MOST = 16
 
 
@@ -39,7 +40,8 @@ def unpacked(t: Tracer, inv: Invocation) -> None:
 def cloned(t: Tracer, words: list[str]) -> None:
     """Note where ``git clone address [directory]`` puts a repository of somebody else."""
     rest = operands(["clone", *words], "bcojur")
-    if rest and re.match(r"[a-z+]+://(?!localhost)|[\w.-]+@[\w.-]+:", rest[0]):
+    rest = rest[next((at for at, word in enumerate(rest) if _ADDRESS.match(word)), len(rest)) :]
+    if rest:
         _note(t, rest[1] if len(rest) > 1 else rest[0].rstrip("/").removesuffix(".git").rpartition("/")[2])
 
 

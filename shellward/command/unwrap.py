@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.escapes import unescape_ansi
 from shellward.command.interpreters import SHELLS
 from shellward.command.operands import operands
 from shellward.command.values import unknown
@@ -34,6 +35,8 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
         if index < len(argv):
             span = inv.spans[index + offset] if inv.spans and index + offset < len(inv.spans) else inv.span
             t.run_text(argv[index][skip:], span, stdin=inv.stdin, via=(*inv.via, inv.name))
+    if wrap.env:
+        _assigned(t, inv, argv[1 : inner.start])
     rest = argv[inner.start :]
     if inv.name == "command" and any(o in {"-v", "-V", "-pv", "-pV"} for o in inner.options):
         return "/usr/bin/" + rest[0] + "\n" if rest else ""
@@ -78,6 +81,15 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
         printed = t.run_text(" ".join(rest), span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
         return unknown("net", inv.name) + printed if want and inv.name in _REMOTE_SHELLS else printed
     return t.child(inv, rest, inner.start + offset, stdin=inv.stdin, want=want)
+
+
+def _assigned(t: Tracer, inv: Invocation, words: list[str]) -> None:
+    """Assignments before the inner command: ``sudo LD_PRELOAD=x cmd``."""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name.isidentifier():
+            t.command_variable(name, value, inv.span)
+            t.effect(["env", word], inv.span)
 
 
 def ssh_options(t: Tracer, inv: Invocation) -> None:
@@ -297,6 +309,9 @@ def _find(t: Tracer, inv: Invocation, want: bool) -> str | None:
             t.child(inv, words, begin)
         elif word in {"-fprint", "-fprintf", "-fls", "-fprint0"} and i < len(argv):
             t.effect([">", t.state.path(argv[i])], inv.span)
+    if want and "-printf" in argv[:-1]:
+        form = unescape_ansi(argv[argv.index("-printf") + 1])
+        return "".join(re.sub(r"%[pPf]", lambda _, path=path: path, form) for path in found)  # type: ignore[misc]
     return "\n".join(found) + "\n" if want else None
 
 

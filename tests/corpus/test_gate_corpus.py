@@ -55,6 +55,8 @@ def test_own_corpus():
         ("fourth_harmless.jsonl", 1.0),
         ("fifth_dangerous.jsonl", 0.99),
         ("fifth_harmless.jsonl", 1.0),
+        ("sixth_dangerous.jsonl", 0.99),
+        ("sixth_harmless.jsonl", 1.0),
     ],
 )
 def test_sets_written_before_they_were_tried(name, recall):

@@ -29,7 +29,7 @@ def unknown_name(call: Call) -> bool:
     """The name of the command cannot be known, and nothing says that it is a tool's usual variable."""
     split = call.argv.index("--") if "--" in call.argv else len(call.argv)
     origins, rest = call.argv[1:split], call.argv[split + 1 :]
-    if any(re.match(r"net|decoded|encoded", origin) for origin in origins):
+    if any(re.match(r"net|decoded|encoded|var:(?:BASH_COMMAND|READLINE_LINE)$", origin) for origin in origins):
         return True
     if all(_NAMED_TOOLS.match(origin) for origin in origins) and not re.match(r"-r?f?r?$", rest[0] if rest else ""):
         return False

@@ -10,6 +10,7 @@ from shellward.approval.checks.writing import (
     _QUIET_SYSTEM,
 )
 from shellward.approval.paths import Kind, absolute, classify
+from shellward.command.values import labels
 
 if TYPE_CHECKING:
     from shellward.approval.rule import Call
@@ -92,7 +93,7 @@ def owner_far(call: Call) -> tuple[str, ...]:
 
 
 _KEY = re.compile(
-    r"(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)\w*|[\w.-]*\.(?:pem|key|ppk)|\.netrc|\.pgpass|\.aws/credentials|\.kube/config|ssh_host_\w+_key)$"
+    r"/etc/ssl/private/|(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)\w*|[\w.-]*\.(?:pem|key|ppk)|\.netrc|\.pgpass|\.aws/credentials|\.kube/config|ssh_host_\w+_key)$"
 )
 
 
@@ -100,7 +101,12 @@ def chmod_private(call: Call) -> tuple[str, ...]:
     """A private key that others may read, or a directory of the system that nobody may."""
     mode, targets = _mode(call)
     if re.fullmatch(r"0*[0-7]?[0-7](?:[4-7][0-7]|[0-7][4-7])|(?:.*,)?[goa]*[ao]\+[wxX]*r[wxX]*|\+r\w*", mode):
-        return tuple(word for word in targets if _KEY.search(absolute(word, call.inv.cwd)) and word[:1] in "/~")
+        return tuple(
+            word
+            for word in targets
+            if (_KEY.search(absolute(word, call.inv.cwd)) and word[:1] in "/~")
+            or any(_KEY.search("/x/" + label[5:].strip("*")) for label in labels(word) if label.startswith("find:"))
+        )
     if re.fullmatch(r"0{1,4}|a-rwx|a=|ugo-rwx|a-x|-x", mode):
         return tuple(word for word in targets if call.kind(word) in {Kind.ROOT, Kind.SYSTEM})
     return ()

@@ -52,7 +52,7 @@ def secret_label(label: str) -> bool:
     if kind == "out":
         return bool(
             re.match(
-                r"(?:env|printenv|set|export|declare|security-find|history|pass(?:-show)?|gpg|op-(?:read|item)|bw-get|vault-(?:kv|read)|keyring|secret-tool|aws-(?:sts|configure-get|secretsmanager)|gcloud-auth|kubectl-get-secrets?|gh-auth-token|gopass|ykman|mimikatz|lsass|ssh-add|getent|crontab|docker-inspect|find-generic)",
+                r"(?:env|printenv|set|export|declare|security-find|history|pass(?:-show)?|gpg|op-(?:read|item)|bw-get|vault-(?:kv|read)|keyring|secret-tool|aws-(?:sts|configure-get|secretsmanager)|gcloud-auth|kubectl-(?:[\w.-]+-)?get-secrets?|kubectl-(?:[\w.-]+-)?config-view|gh-auth-token|gopass|ykman|mimikatz|lsass|ssh-add|getent|crontab|docker-inspect|find-generic)",
                 detail,
             )
         )

@@ -107,7 +107,7 @@ def write_kernel(call: Call) -> tuple[str, ...]:
     return (
         (path,)
         if re.match(
-            r"/proc/(?:sys/|sysrq-trigger|\d+/mem|self/mem|kcore|acpi|bus)|/sys/(?!fs/cgroup)|/sys/fs/cgroup/(?:\S*/)?(?:release_agent|notify_on_release)$|/dev/(?:k?mem|port)$|/efi|/sys/firmware",
+            r"/proc/(?:sys/|sysrq-trigger|\d+/mem|self/mem|kcore|acpi|bus)|/sys/(?!fs/cgroup)|/sys/fs/cgroup/(?:\S*/)?(?:release_agent|notify_on_release|cgroup\.(?:kill|freeze))$|/dev/(?:k?mem|port)$|/efi|/sys/firmware",
             path,
         )
         else ()

@@ -1,7 +1,11 @@
 """Deleting, overwriting, moving away, opening up: files and directories."""
 
+import re
+
 from shellward.approval import checks
+from shellward.approval.paths import Kind
 from shellward.approval.rule import Rule
+from shellward.command.values import labels
 from shellward.core.gate import Severity
 
 _LOST = "Deleted files do not come back."
@@ -128,4 +132,6 @@ RULES: tuple[Rule, ...] = (
     Rule("files.rename-many", "rename prename perl-rename file-rename mmv detox rdfind jdupes convmv", r"^(?:rename|prename|perl-rename|file-rename) (?!.*-n\b)|^mmv (?!.*-n\b)|^detox .*-\w*r|^rdfind .*-deleteduplicates(?:=| )true|^jdupes .*-\w*d\w*N|^convmv .*--notest", "renames or deletes many files", Severity.MEDIUM, "Names, and files with the same name, are lost.", ("rename 's/.*/x/' /etc/*", "mmv '*' '#1.bak'", "detox -r /srv", "rdfind -deleteduplicates true ~"), ("rename -n 's/a/b/' *", "rdfind x", "rename 's/a/b/' *.txt"), when=lambda call: call.name in {"mmv", "rdfind", "jdupes"} or (call.inv.via[-1:] != ("find",) and bool(checks.far(call)))),
     Rule("files.context", "chcon restorecon", r"^chcon\b", "changes security labels of the system's files", Severity.MEDIUM, "Protection is taken away, or services may not read them.", ("chcon -t bin_t /etc/shadow", "chcon -R -t httpd_sys_content_t /etc"), ("chcon --help", "ls -Z"), checks.far),
     Rule("files.windows-other", "format fsutil cipher diskpart robocopy rd rmdir deltree", r"(?i)^format [a-z]:|^fsutil (?:usn deletejournal|file setzerodata|volume dismount)|^cipher (?:.* )?/w|^diskpart\b|^robocopy (?:.* )?/(?:mir|purge|move)\b|^rmdir .*/s\b|^deltree\b", "deletes or formats on Windows", Severity.HIGH, _LOST, ("format c:", "robocopy /MIR empty data", "fsutil usn deletejournal C:", "cipher /w:C"), ("robocopy a b", "cipher /c x", "fsutil fsinfo drives")),
+    Rule("files.compress-over", "gzip bzip2 xz zstd lzma pigz gunzip", "", "replaces files by compressed ones", Severity.MEDIUM, "Programs no longer find their files.", ("gzip -rf /etc", "xz -f /etc/passwd"), ("gzip -k a", "gzip app.log", "gzip -c /etc/hosts", "gzip -d a.gz", "zstd -d a"), when=lambda call: not any(re.fullmatch(r"-[a-zA-Z0-9]*[cklt][a-zA-Z0-9]*|--(?:stdout|keep|to-stdout|list|test)", word) for word in call.argv[1:]) and any(call.kind(word) in {Kind.ROOT, Kind.SYSTEM} and not word.startswith(("/var/log/", "-")) and not labels(word) for word in call.argv[1:])),
+    Rule("files.punch", "fallocate", r" (?:--(?:punch-hole|zero-range|collapse-range)\b|-[pzc]\b)", "makes holes in a file", Severity.MEDIUM, "What was there is lost.", ("fallocate --punch-hole -o 0 -l 1GiB /srv/vm.qcow2",), ("fallocate -l 1G swapfile", "fallocate -p /tmp/x"), checks.outside),
 )  # fmt: skip
