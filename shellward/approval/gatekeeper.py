@@ -11,56 +11,33 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from shellward.approval import callbacks, grants, policy
-from shellward.approval.context import UNREADABLE, Answer, ApprovalRequest, Context, Detected, Review
+from shellward.approval.context import Answer, ApprovalRequest, Context, Detected, Review
+from shellward.approval.detecting import Detect, Unreadable
 from shellward.approval.journal import Journal
 from shellward.approval.live import LiveSettings
 from shellward.approval.policy import Case, Outcome
 from shellward.approval.reach import EVERYTHING, Reach
 from shellward.approval.rules import Rules
+from shellward.approval.threads import in_thread
 from shellward.approval.withdrawal import Descriptor, Withdrawal
 from shellward.config import paths
 from shellward.config.loader import Loaded, load
 from shellward.config.schema import Config
 from shellward.core.errors import ConfigError
-from shellward.core.gate import Decision, Finding, Severity, Verdict
+from shellward.core.gate import Decision, Verdict
 
 if TYPE_CHECKING:
     from shellward.approval.engine import Packs
     from shellward.approval.reviewer import Reviewer, Spend
 
-T = TypeVar("T")
 _NOWHERE: Final = Context()
 _NO_PACKS: "Final[Packs]" = MappingProxyType({})
 _ALLOWLIST: Final = "approval.command_allowlist"
 _MOST_UNASKED: Final = 512
 """So many decisions about harmless commands are kept."""
-
-
-class Detect(Protocol):
-    """How a command line becomes findings: ``shellward.approval.detect_dangerous_command``."""
-
-    def __call__(self, command: str, *, cwd: str | None = None) -> Detected:
-        """Find what should pause an agent."""
-        ...
-
-
-class Unreadable:
-    """What stands for a command on which the detector failed."""
-
-    def __init__(self, command: str, error: Exception) -> None:
-        self.command = self.normalized = command
-        finding = Finding(
-            UNREADABLE,
-            f"the command could not be understood ({type(error).__name__})",
-            Severity.HIGH,
-            (0, len(command)),
-            command,
-            why="what is not understood may do anything",
-        )
-        self.findings = (finding,)
 
 
 class Gate:
@@ -165,21 +142,21 @@ class Gate:
         case = self._case(command, context)
         outcome = policy.decide(case)
         if outcome.decision.verdict is Verdict.ASK and outcome.may_review:
-            case, outcome = await _in_thread(functools.partial(self._reviewed, case, outcome), withdrawal)
+            case, outcome = await in_thread(functools.partial(self._reviewed, case, outcome), withdrawal)
         if outcome.decision.verdict is Verdict.ASK:
             request = self._request(case, outcome, withdrawal)
             if callbacks.is_async():
                 answer = await callbacks.aask(request)
             elif callbacks.registered():
-                answer = await _in_thread(functools.partial(callbacks.ask, request), withdrawal)
+                answer = await in_thread(functools.partial(callbacks.ask, request), withdrawal)
             else:
-                answer = await _in_thread(functools.partial(self._ask, case, request), withdrawal)
+                answer = await in_thread(functools.partial(self._ask, case, request), withdrawal)
             # Remembering waits for a file's lock.
-            outcome = await _in_thread(functools.partial(self._answered, case, outcome, answer), withdrawal)
+            outcome = await in_thread(functools.partial(self._answered, case, outcome, answer), withdrawal)
         if not outcome.decision.findings:
             return self._recorded(outcome.decision)
         # Such a record is forced to disk, which may take as long as the disk likes.
-        return await _in_thread(functools.partial(self._recorded, outcome.decision), withdrawal)
+        return await in_thread(functools.partial(self._recorded, outcome.decision), withdrawal)
 
     def judge(self, command: str | Detected, context: Context = _NOWHERE) -> Decision:
         """Decide without asking a person: the verdict may be ``ask``, for callers that ask themselves."""
@@ -392,45 +369,3 @@ def _packs(config: Config) -> "Packs":
     from shellward.approval.packs import load_packs
 
     return load_packs(config.approval.packs)
-
-
-async def _in_thread(work: Callable[[], T], withdrawal: Withdrawal) -> T:
-    """Run ``work`` in a thread of its own, with this context; on cancellation withdraw, and wait for its end.
-
-    The loop's shared executor has few threads; twenty questions to people would fill it for minutes.
-    """
-    import asyncio
-    import contextvars
-
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)  # type: ignore[arg-type]  # the result of work, when there is no error
-
-    def run() -> None:
-        result: T | None = None
-        failure: BaseException | None = None
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001  # handed over to who awaits
-            failure = error
-        try:
-            loop.call_soon_threadsafe(settle, result, failure)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(run,), name="shellward-gate", daemon=True).start()
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        withdrawal.withdraw()
-        await asyncio.wait((future,), timeout=1.0)
-        future.cancel()
-        raise

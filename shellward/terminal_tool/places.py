@@ -133,7 +133,7 @@ def seen_here(text: str, cwd: str | None, packs: "Packs", *, since: float) -> "D
         None when it names none, so that its text says all.
     """
     from shellward.approval.brought import Brought, again, look
-    from shellward.approval.gatekeeper import Unreadable
+    from shellward.approval.detecting import Unreadable
 
     try:
         place = os.path.realpath(cwd) if cwd else None

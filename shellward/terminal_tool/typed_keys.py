@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shellward.approval.detect import Detection
-from shellward.approval.gatekeeper import Unreadable
+from shellward.approval.detecting import Unreadable
 from shellward.terminal_tool.typed import TypedInput
 
 _ENTER: Final = frozenset("\r\n")
