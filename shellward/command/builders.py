@@ -29,7 +29,8 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
             if argv[i] in {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
             else 1
         )
-    for number in range(min(decimal(inv.env.get("GIT_CONFIG_COUNT") or "0"), 8)):
+    count = inv.env.get("GIT_CONFIG_COUNT", "")
+    for number in range(min(decimal(count), 8) if count.isdecimal() else 0):
         key, value = (inv.env.get(f"GIT_CONFIG_{part}_{number}", "") for part in ("KEY", "VALUE"))
         _git_config(t, inv, key.lower(), value, aliases)
     sub = argv[i] if i < len(argv) else ""

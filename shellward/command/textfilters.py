@@ -292,7 +292,8 @@ def _rot(_argv: list[str], stdin: str | None, _state: State) -> str:
 
 def _fold(argv: list[str], stdin: str | None, state: State) -> str:
     text = files_or_stdin(operands(argv, "w"), stdin, state)
-    width = decimal(dict(short_values(argv, "w")).get("w", "")) if argv[0] == "fold" else 0
+    given = dict(short_values(argv, "w")).get("w", "")
+    width = decimal(given) if argv[0] == "fold" and given.isdecimal() else 0
     if not width or width > 100 or labels(text) or len(text) > 10_000:
         return text
     pieces = [line[at : at + width] for line in text.splitlines() for at in range(0, len(line), width)]
