@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shellward.core.errors import ConnectionLost
@@ -16,9 +16,6 @@ from shellward.environments.protocol import Conversation, Died, Event, Finished,
 OUT, ERR = StreamName.STDOUT, StreamName.STDERR
 RS, NUL = b"\x1e", b"\0"
 KEY = 32
-
-settings.register_profile("protocol", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("protocol")
 
 
 class Peer:
