@@ -32,34 +32,10 @@ MAX_ROUNDS = 24
 """Most rounds of one loop that are followed."""
 DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset", "alias"))
 BUILTIN_NAMES = frozenset(
-    [
-        "cd",
-        "pushd",
-        "popd",
-        "export",
-        "declare",
-        "typeset",
-        "local",
-        "readonly",
-        "alias",
-        "unset",
-        "unalias",
-        "set",
-        "shift",
-        "eval",
-        "source",
-        ".",
-        "trap",
-        "read",
-        "mapfile",
-        "readarray",
-        "printf",
-        "hash",
-        "let",
-        "env",
-        "exec",
-    ]
-)
+    ("cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "alias", "unset", "unalias",
+     "set", "shift", "eval", "source", ".", "trap", "read", "mapfile", "readarray", "printf", "hash", "let",
+     "env", "exec", "history", "fc", "getopts")
+)  # fmt: skip
 """Commands that change what later words mean."""
 
 
@@ -69,6 +45,9 @@ def _constant(command: Simple) -> list[str] | None:
         return command.plain
     words = [word.lit for word in command.words if word.lit is not None]
     return words if len(words) == len(command.words) else None
+
+
+_PRINT_NOTHING = frozenset((":", "true", "cat /dev/null", "echo -n", "printf", "echo"))
 
 
 class Tracer(Storer):
@@ -146,8 +125,6 @@ class Tracer(Storer):
                 self.visit(node.bodies[0], None)  # any mistyped name runs it
                 self.state.positional = before
             return ""
-        if kind == "if" and self._first_words(node.bodies[0]) == ["false"] and "false" not in self.state.functions:
-            return "".join([self.visit(body, stdin, want=want) for body in node.bodies[2:]])
         if kind in {"while", "until"}:
             return self.loop(node, stdin, want=want)
         if kind in {"for", "select"}:
@@ -293,18 +270,7 @@ class Tracer(Storer):
     @staticmethod
     def empties(argv: list[str]) -> bool:
         """Tell whether a command prints nothing, so that redirecting it empties the file."""
-        return not argv or argv in (
-            [":"],
-            ["true"],
-            ["cat", "/dev/null"],
-            ["echo", "-n"],
-            ["printf", ""],
-            ["echo"],
-            ["echo", ""],
-            ["echo", "-n", ""],
-        )
-
-    # -- redirections -----------------------------------------------------------------------------------
+        return not argv or " ".join(argv).strip() in _PRINT_NOTHING
 
     # -- running ----------------------------------------------------------------------------------------
 

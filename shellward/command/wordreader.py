@@ -38,7 +38,7 @@ class WordReader(ExpansionReader):
             if end >= self.n or s[end] in " \t\n|&;)":
                 text = match.group()
                 self.i = end
-                if not _ACTIVE.search(text):
+                if not _ACTIVE.search(text) or text == "{}":  # as find and xargs have it
                     return Word(self.span(start, end), [], text, True)
                 return Word(self.span(start, end), [Text(text)], bare=True)
         parts, bare = self.word_parts()
