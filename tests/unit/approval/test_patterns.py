@@ -48,3 +48,26 @@ def test_never_allow_is_short_and_critical():
 
 def test_packs_are_not_empty():
     assert all(PACKS.values())
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd", "asked"),
+    [
+        ("rm notes.txt", "/home/bob/project", False),
+        ("rm -rf build", "/home/bob/project", False),
+        ("rm -rf /home/bob/project/build", "/home/bob/project", False),
+        ("cd sub && rm -rf node_modules", "/srv/app", False),
+        ("rm -rf src", "/srv/app", True),
+        ("rm *", "/srv/app", True),
+        ("rm -rf ../other", "/srv/app", True),
+        ("cd .. && rm notes.txt", "/srv/app", True),
+        ("rm notes.txt", "/home/bob", True),
+        ("rm id_rsa", "/home/bob/.ssh", True),
+        ("rm passwd", "/etc", True),
+        ("rm -rf main", "/var/lib/postgresql", True),
+        ("rm -rf build", "/", True),
+        ("sudo rm ../../etc/passwd", "/srv/app", True),
+    ],
+)
+def test_what_is_below_somebodys_working_directory_is_their_work(command, cwd, asked):
+    assert bool(detect_dangerous_command(command, cwd=cwd)) is asked

@@ -63,6 +63,26 @@ def test_deep_nesting_is_a_finding_or_nothing_never_a_crash(piece):
     detect_dangerous_command(piece * 20_000)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo x | fold -w 60tr | bash",
+        "GIT_CONFIG_COUNT=two git status",
+        "GIT_CONFIG_COUNT=99999999999999999999 git status",
+        "getopts; getopts x; fc -s =; history -s; compgen -W; bind -x; coproc; exec 3>&; mapfile -C",
+        "pwsh -enc ; pwsh -e %%%; curl -K -; go run; nmap --script=; redis-cli eval",
+        "x='\\'; echo ${x@P} ${x@E}; awk 'BEGIN{x = x}'; perl -e 'y///;exec$_'",
+        "python3 -c 'import os; os.kill(~99999999999, ~)'; make -C; make --eval= x",
+    ],
+)
+def test_what_stands_where_a_number_or_a_name_should_be(text):
+    detect_dangerous_command(text)
+
+
+def test_a_condition_that_is_turned_round_counts():
+    assert detect_dangerous_command("if ! false; then rm -rf /srv; fi")
+
+
 def test_growth_is_bounded():
     detect_dangerous_command("x=aaaaaaaaaa;" + "x=$x$x;" * 200 + "$x")
     detect_dangerous_command("echo " + "{a,b}" * 40)
