@@ -49,7 +49,9 @@ def test_an_approval_does_not_widen(answer: object, command: str) -> None:
 def test_a_narrow_approval_goes_with_the_command_not_with_the_line() -> None:
     one = approved("rm -rf data", Answer("allow", "session", part=True))
     assert one.decide("ls && rm -rf data 2>&1 | tail -3", HERE).verdict is Verdict.ALLOW
-    assert one.decide("cd /a && rm -rf data", Context(cwd="/b")).verdict is Verdict.ALLOW
+    assert one.decide("cd /a/b/.. && rm -rf data", HERE).verdict is Verdict.ALLOW
+    # From elsewhere it is a deletion outside of the working directory: another finding, which was not shown.
+    assert one.decide("cd /a && rm -rf data", Context(cwd="/b")).verdict is Verdict.DENY
     assert one.decide("cd /b && rm -rf data", HERE).verdict is Verdict.DENY
     assert one.decide("rm -rf data; cd /b; rm -rf data", HERE).verdict is Verdict.DENY
 
