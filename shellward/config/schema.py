@@ -159,15 +159,25 @@ class TerminalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         env: kind of environment.
         cwd: working directory to start in; empty means the environment's own.
-        timeout: seconds for a command in the foreground.
+        timeout: seconds for a command in the foreground; one that takes longer goes on in the background.
+        idle: seconds after which a task's environment that nobody uses is closed, unless a process runs; 0 for never.
         docker_image: image of ``docker`` environments.
+        docker_volumes: what of this machine ``docker`` environments see, as ``/here:/there`` or ``/here:/there:ro``.
+        singularity_image: image of ``singularity`` environments.
+        cpus: processors that a ``docker`` or ``singularity`` environment may use; None leaves it to the environment.
+        memory: mebibytes that it may use, likewise.
         ssh: the host of ``ssh`` environments.
     """
 
     env: Literal["local", "docker", "ssh", "singularity", "modal", "daytona"] = "local"
     cwd: str = ""
     timeout: Seconds = 180.0
+    idle: Annotated[float, Meta(ge=0)] = 300.0
     docker_image: str = ""
+    docker_volumes: tuple[Name, ...] = ()
+    singularity_image: str = ""
+    cpus: Annotated[float, Meta(gt=0)] | None = None
+    memory: Annotated[int, Meta(gt=0)] | None = None
     ssh: SshSection = SshSection()
 
 

@@ -151,6 +151,20 @@ class FileInfo:
     gid: int
 
 
+class FilePart(NamedTuple):
+    """Some lines of a file.
+
+    Attributes:
+        data: the bytes.
+        size: bytes in the whole file.
+        lines: how many the whole file has; the last one may lack its end.
+    """
+
+    data: bytes
+    size: int
+    lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class Stats:
     """What an environment uses now; None where the backend cannot know.

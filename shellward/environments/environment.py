@@ -391,6 +391,14 @@ class Environment(FileCalls, ProcessCalls, PtyCalls):
         """Say which state a command on a shell would begin with now."""
         return self._pool.start_of(shell)
 
+    def set_aside(self, shell: Shell) -> None:
+        """Give the default session another shell, when what runs on this one, which is its own, is to go on for long.
+
+        Raises:
+            EnvironmentUnavailable: no other shell could be opened; everything is as it was.
+        """
+        self._pool.set_aside(shell, self.control(None), self.ready)
+
     def ready(self, shell: Shell) -> None:
         """See that a shell can take a command.
 

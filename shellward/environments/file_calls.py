@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from shellward.core.types import FileInfo
+from shellward.core.types import FileInfo, FilePart
 from shellward.environments import files
 from shellward.environments.call import Directory, path_text
 
@@ -25,6 +25,20 @@ class FileCalls:
             FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, OSError: as of open(2).
         """
         return files.read(self._whole(), path_text(path, "path"))
+
+    def read_lines(self, path: Directory, first: int = 1, count: int = 500, *, most: int = 1 << 20) -> FilePart:
+        """Return some lines of a file, however large it is.
+
+        Args:
+            path: of the file.
+            first: number of the first line, from 1.
+            count: most lines.
+            most: most bytes; the last line may be cut.
+
+        Raises:
+            FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, OSError: as of open(2).
+        """
+        return files.lines(self._whole(), path_text(path, "path"), max(1, int(first)), max(0, int(count)), most)
 
     def write_file(self, path: Directory, data: bytes | str, *, mode: int | None = None) -> None:
         """Write a file at once: a reader sees the old contents or the new, never a part.

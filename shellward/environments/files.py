@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.limits import INLINE_BYTES
-from shellward.core.types import Chunk, FileInfo, FileType, Result, StreamName
+from shellward.core.types import Chunk, FileInfo, FilePart, FileType, Result, StreamName
 from shellward.environments import filescripts
 from shellward.environments.base import Putting
 from shellward.environments.encoding import quote
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int | None], None]
 
 _CHUNK = 1 << 18
+_SIZES = 2
 
 _ERRORS = {
     "No such file or directory": errno.ENOENT,
@@ -115,6 +116,18 @@ def read(environment: "Environment", path: str) -> bytes:
 
     _run(environment, filescripts.READ, _absolute(environment, path), sink=sink)
     return b"".join(parts)
+
+
+def lines(environment: "Environment", path: str, first: int, count: int, most: int) -> FilePart:
+    """See ``Environment.read_lines``."""
+    text = f"a={first} n={count} m={most}\n({filescripts.LINES})"
+    full = _absolute(environment, path)
+    result = _run(environment, text, full)
+    head, newline, data = result.stdout_bytes.partition(b"\n")
+    sizes = head.split()
+    if not newline or len(sizes) != _SIZES:
+        raise OSError(errno.EIO, f"wc said {head!r}", path)
+    return FilePart(data, int(sizes[0]), int(sizes[1]))
 
 
 def write(environment: "Environment", path: str, data: bytes, *, mode: int | None) -> None:

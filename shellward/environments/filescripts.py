@@ -64,3 +64,14 @@ for f do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\\0' "./$f"; fi; done |
   xargs -0 -r stat -c '%f %s %Y %u %g/%n' -- 2>/dev/null
 :
 """
+
+# A part of a text file, by lines, and how much there is in all. Read as a stream: a line may be longer than memory.
+LINES = """
+if [ -d "$p" ]; then echo "$p: Is a directory" >&2; exit 1; fi
+if [ -e "$p" ] && [ ! -f "$p" ]; then echo "$p: not a regular file" >&2; exit 1; fi
+if [ ! -e "$p" ] || [ ! -r "$p" ]; then cat -- "$p" || exit; fi
+l=$(wc -l <"$p") s=$(wc -c <"$p") || exit
+if [ "$s" -gt 0 ] && [ "$(tail -c 1 -- "$p" | wc -l)" -eq 0 ]; then l=$((l+1)); fi
+echo $s $l
+tail -n "+$a" -- "$p" | head -n "$n" | head -c "$m"
+"""

@@ -32,6 +32,7 @@ class Launch:
         following: id of a process to come: its directory is made when this one has started, where nobody waits
             for that. Empty: none. In bash alone.
         tidy: remove what killed clients have left of that kind.
+        merge_stderr: its standard error goes into its standard output.
     """
 
     root: str
@@ -44,6 +45,7 @@ class Launch:
     size: tuple[int, int] | None = None
     following: str = ""
     tidy: bool = False
+    merge_stderr: bool = False
 
     @property
     def directory(self) -> str:
@@ -58,7 +60,8 @@ class Launch:
             words: it is one program with its arguments, past functions and the like.
             bash: the session's shell is bash.
         """
-        run = _word(encode_text(self._run(command, words=words, bash=bash)))
+        before = "exec 2>&1;" if self.merge_stderr else ""
+        run = _word(encode_text(before + self._run(command, words=words, bash=bash)))
         place = _word(encode_text(self.directory))
         supervisor = f"{self.root}/.supervise-{_version()}"
         holder = f"{self.root}/.terminal-{_holder_version()}.sh"

@@ -134,11 +134,20 @@ class Spool:
             data = data[: max(0, self._limit - self._size)]
         if not data:
             return
+        self._opened().write(data)
+        self._size += len(data)
+
+    def keep_all(self) -> None:
+        """Keep everything from now on, in a file that is there; what was left out stays so."""
+        if self.complete:
+            self._limit = None
+        self._opened()
+
+    def _opened(self) -> BinaryIO:
         if self._file is None:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             self._file = os.fdopen(descriptor, "wb", buffering=0)
-        self._file.write(data)
-        self._size += len(data)
+        return self._file
 
     def close(self) -> None:
         """Close the file; idempotent."""
@@ -182,10 +191,32 @@ class Collector:
             return
         self._before.append(data)
         if self._both.total > self._threshold or self._everything:
-            self._spool = Spool(self._keep_file(), None if self._everything else KEPT_OUTPUT)
-            for part in self._before:
-                self._spool.add(part)
-            self._before.clear()
+            self._spooled(self._keep_file())
+
+    def _spooled(self, path: Path) -> Spool:
+        self._spool = spool = Spool(path, None if self._everything else KEPT_OUTPUT)
+        for part in self._before:
+            spool.add(part)
+        self._before.clear()
+        return spool
+
+    def keep_all(self) -> Path | None:
+        """Keep everything in a file from now on; returns it, or None where no file is wanted.
+
+        Raises:
+            OSError: the disk is full, or the directory cannot be written to.
+        """
+        if self._keep_file is None:
+            return None
+        self._everything = True
+        spool = self._spool or self._spooled(self._keep_file())
+        spool.keep_all()
+        return spool.path
+
+    def so_far(self) -> tuple[str, bool]:
+        """Return what came until now, on both streams, and whether something was left out."""
+        text, _, cut = self._both.finish(self._note)
+        return text, cut
 
     def close(self) -> None:
         """Release the file."""

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.base import Backend
 from shellward.environments.control import Control
+from shellward.environments.encoding import quote
 from shellward.environments.shell import Shell
 
 CLOSE_PATIENCE = 3.0
@@ -105,12 +107,14 @@ class Pool:
     @contextmanager
     def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
-        if user is None and not purpose and not beside and self.default.lock.acquire(blocking=False):
-            default = self.default
+        default = self.default
+        if user is None and not purpose and not beside and default.lock.acquire(blocking=False):
             try:
                 yield default
             finally:
                 default.release()
+                if default is not self.default:  # it was set aside
+                    self.discard(default)
             return
         key = (user, purpose)
         with self._lock:
@@ -148,6 +152,35 @@ class Pool:
             program=self._program,
             user=user,
         )
+
+    def set_aside(self, shell: Shell, control: Control, ready: Callable[[Shell], None]) -> None:
+        """Put another shell in the place of the default session's, with the state that is saved of that.
+
+        The command that runs on the old one goes on; what it changes of the state is its own. The old shell is closed
+        when that ends.
+
+        Raises:
+            EnvironmentUnavailable: no other shell could be opened; everything is as it was.
+        """
+        if shell is not self.default:
+            return
+        name = f"default{next(self._numbers)}"
+        successor = self._shell(name, state=name)
+        if shell.saved:
+            path = shell.state_path
+            dialect = path.removeprefix(f"{shell.directory}/{shell.name}")
+            old, new = (quote(each.encode()).decode() for each in (path, f"{shell.directory}/{name}{dialect}"))
+            copy = f'if [ -e "$p" ];then command -p cp -p -- "$p" {new}."${{p##*.}}";fi'
+            control.call(f"for p in {old}.0 {old}.1 {old}.2 {old}.3 {old}.alias;do {copy};done")
+        try:
+            ready(successor)
+        except EnvironmentUnavailable:
+            successor.close()
+            raise
+        with self._lock:
+            self._shells.add(successor)
+            self.default = successor
+        shell.dropped = True
 
     def renew(self, afterwards: Callable[[], None]) -> None:
         """Drop all shells, for a sandbox that was replaced; a new default session begins afresh."""

@@ -59,6 +59,7 @@ class ProcessCalls:
         task: str = "",
         ttl: float = PROCESS_TTL,
         name: str | None = None,
+        merge_stderr: bool = False,
     ) -> Process:
         """Start a command in the background. It begins with what the default session knows, and outlives its client.
 
@@ -73,6 +74,7 @@ class ProcessCalls:
             ttl: seconds for which it keeps its sandbox alive without a client; then it is nobody's, and may be
                 ended.
             name: its id, when the caller has to know it before (see ``new_process_id``).
+            merge_stderr: standard error goes into standard output, in exact order.
 
         Raises:
             ConnectionLost: the sandbox went away; it may have been started.
@@ -87,7 +89,17 @@ class ProcessCalls:
             raise Unsupported("start background processes as another user", environment.kind)
         with environment.borrowed(user) as shell:
             return self.start_on(
-                shell, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user, task=task, ttl=ttl, name=name
+                shell,
+                command,
+                pty=pty,
+                stdin=stdin,
+                cwd=cwd,
+                env=env,
+                user=user,
+                task=task,
+                ttl=ttl,
+                name=name,
+                merge_stderr=merge_stderr,
             )
 
     def new_process_id(self, user: str | None = None) -> str:
@@ -112,6 +124,7 @@ class ProcessCalls:
         task: str,
         ttl: float,
         name: str | None,
+        merge_stderr: bool = False,
     ) -> Process:
         """Start a command with the state of a shell whose lock is held; see ``start``."""
         environment = self._all()
@@ -146,6 +159,7 @@ class ProcessCalls:
             size=size,
             following=following,
             tidy=not self._tidied,
+            merge_stderr=merge_stderr,
         )
         process = self._launch(shell, call, launch)
         if following:

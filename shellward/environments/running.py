@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TIMED_OUT = 124
 INTERRUPTED = 130
+KILLED = 143
+_STATUS = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "killed": KILLED}
 _AFTER_KILL = 5.0
 _FIRST_LOOK = 2.0
 _SECOND_LOOK = 0.2
@@ -128,7 +130,7 @@ class Run:
         if outcome.wrong_cwd:
             self.collector.close()
             raise OSError(outcome.wrong_cwd, os.strerror(outcome.wrong_cwd), self.request.cwd)
-        status = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED}.get(outcome.ended_by or "", outcome.status)
+        status = _STATUS.get(outcome.ended_by or "", outcome.status)
         result = Result(
             command=self.call.shown,
             exit_code=status,

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 from shellward.core.errors import ConnectionLost
 from shellward.core.types import Chunk, Result
+from shellward.environments.control import end_execution
 from shellward.environments.running import Run, WedgeWatch, abort, end, feed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shellward.environments.environment import Environment
     from shellward.environments.shell import Execution
 
@@ -77,7 +80,65 @@ class Stream(Iterator[Chunk | Result]):
         self._given = True
         return self.result
 
-    def _step(self) -> None:
+    def wait(self, timeout: float | None = None) -> Result | None:
+        """Follow the command to its end, without its chunks.
+
+        Args:
+            timeout: seconds; a command that still runs then goes on, and this may be called again, by any one thread.
+
+        Returns:
+            The result; None when it still runs.
+
+        Raises:
+            ConnectionLost: the sandbox went away; the command may have run.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self._ended:
+            left = None if until is None else until - time.monotonic()
+            if left is not None and left <= 0:
+                return None
+            self._step(left)
+            self._waiting.clear()
+        return self.result
+
+    def end(self, reason: str = "interrupt", first: str = "INT") -> bool:
+        """End the command with its whole tree, from any thread; who waits for it gets its result.
+
+        Args:
+            reason: ``interrupt`` (its status is 130, and it says so) or ``killed`` (143).
+            first: signal to ask with, before KILL.
+
+        Returns:
+            Whether there was something to end.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        execution = self._execution
+        if execution is None or not execution.end(reason):
+            return False
+        end_execution(self._environment.control(self._shell.user), self._shell, execution, first, time.sleep)
+        return True
+
+    def set_aside(self) -> "Path | None":
+        """Let the command go on beside its session, which gets another shell with the state from before the command.
+
+        From here on everything that it prints is kept in a file. Called by the thread that waits for it.
+
+        Returns:
+            The file; None where the call has ruled it out.
+
+        Raises:
+            EnvironmentUnavailable: no other shell could be opened; everything is as it was.
+        """
+        self._environment.set_aside(self._shell)
+        return self._run.collector.keep_all()
+
+    def so_far(self) -> tuple[str, bool]:
+        """Return what was printed until now, and whether something was left out. Called by the thread that waits."""
+        return self._run.collector.so_far()
+
+    def _step(self, most: float | None = None) -> None:
         execution = self._execution
         assert execution is not None  # noqa: S101  # set by __init__, which raises otherwise
         limit = self._run.call.timeout
@@ -85,7 +146,7 @@ class Stream(Iterator[Chunk | Result]):
         try:
             if left is not None and left <= 0:
                 end(self._run, execution, self._environment, "timeout")
-            elif not self._shell.advance(execution, self._watch.patience(left), self._run.sink):
+            elif not self._shell.advance(execution, self._patience(left, most), self._run.sink):
                 raise ConnectionLost("the connection to the sandbox ended")  # noqa: TRY301
             elif self._watch.wedged(self._run, execution, self._environment):
                 end(self._run, execution, self._environment, "wedge")
@@ -99,6 +160,10 @@ class Stream(Iterator[Chunk | Result]):
         except BaseException:
             self.close()
             raise
+
+    def _patience(self, left: float | None, most: float | None) -> float:
+        patience = self._watch.patience(left)
+        return patience if most is None else min(patience, most)
 
     def _finish(self, execution: "Execution") -> None:
         assert execution.outcome is not None  # noqa: S101  # the caller has looked

@@ -140,6 +140,7 @@ class ProcessRegistry:
         ttl: float = PROCESS_TTL,
         notify: bool = False,
         watch: Iterable[str] = (),
+        merge_stderr: bool = False,
     ) -> Entry:
         """Start a process and remember it; see ``Environment.start``.
 
@@ -155,6 +156,7 @@ class ProcessRegistry:
             ttl: seconds for which it is kept without a client.
             notify: tell of its end, once, whatever program is there to hear it.
             watch: patterns in its output to tell of while this program is there; see ``watch.Patterns``.
+            merge_stderr: standard error goes into standard output, in exact order.
 
         Raises:
             LimitReached: too many run there; nothing was started.
@@ -175,7 +177,16 @@ class ProcessRegistry:
         self.store.begin(entry, self.max_running)
         try:
             process = there.start(
-                command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user, task=task, ttl=ttl, name=name
+                command,
+                pty=pty,
+                stdin=stdin,
+                cwd=cwd,
+                env=env,
+                user=user,
+                task=task,
+                ttl=ttl,
+                name=name,
+                merge_stderr=merge_stderr,
             )
         except BaseException as error:
             if not isinstance(error, EnvironmentUnavailable) or type(error) is EnvironmentUnavailable:

@@ -99,6 +99,10 @@ class Terminal(Environment):
         """Whether somebody is being asked about a command now."""
         return self._judge.asking
 
+    def changes_session(self, command: str) -> bool:
+        """Say whether later commands of the default session may be others after this one: ``cd``, a variable, ..."""
+        return self._judge.changes_session(command, self._default)
+
     def make_run(
         self, shell: "Shell", call: "Call", on_output: "OnOutput | None", start: "Start | None" = None
     ) -> "Run":

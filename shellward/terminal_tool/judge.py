@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 CALLER: Final[ContextVar[Withdrawal | None]] = ContextVar("shellward_caller", default=None)
 """Is withdrawn when whoever called for a command no longer wants it."""
+WHY: Final[ContextVar[tuple[str, str]]] = ContextVar("shellward_why", default=("", ""))
+"""Why the agent wants a command, in its words, and what its user asked for: shown to whoever is asked."""
+DECIDED: Final[ContextVar[list[Decision] | None]] = ContextVar("shellward_decided", default=None)
+"""Where to note decisions to let something pass that was found to be dangerous."""
 _MOST_KEPT: Final = 512
 """So many looks at commands are kept, for when they come again."""
 _MOST_LOOKS: Final = 8
@@ -115,6 +119,7 @@ class Judge:
         self._closed = False
         self._looks: dict[tuple[object, ...], _Sight] = {}
         self._typed: dict[str, _Typed] = {}
+        self._changing: dict[tuple[str, int], tuple[Known, bool]] = {}
 
     @property
     def asking(self) -> bool:
@@ -162,6 +167,23 @@ class Judge:
             if sight.same(before):
                 return self._pass(shell, sight, decision)
         raise EnvironmentUnavailable("the session changed again and again while its command was looked at; not run")
+
+    def changes_session(self, text: str, shell: "Shell") -> bool:
+        """Say whether the session of a shell may know other things after a command; it need not be free now."""
+        from shellward.environments.pool import Start
+
+        start = Start(shell, shell.cwd, shell.state_path, shell.saved) if shell.saved else Start(None, shell.cwd)
+        known = self._memory.known(start)
+        key = (text, id(known))
+        before = self._changing.get(key)
+        if before is None or before[0] is not known:
+            call = Call(text=text, shown=text)
+            before = (known, self._seen(call, self._context, Brought(known=known)).changes_state)
+            with self._lock:
+                if len(self._changing) >= _MOST_KEPT:
+                    self._changing.clear()
+                self._changing[key] = before
+        return before[1]
 
     @contextmanager
     def deed(self, text: str) -> Iterator[None]:
@@ -275,10 +297,13 @@ class Judge:
         if (passed := self.gate.passes(detection, context)) is not None and passed.verdict is Verdict.ALLOW:
             return passed
         with self._question() as withdrawal:
-            decision = self.gate.decide(detection, context, withdrawal=withdrawal)
+            reason, goal = WHY.get()
+            decision = self.gate.decide(detection, replace(context, reason=reason, goal=goal), withdrawal=withdrawal)
         if decision.verdict is Verdict.ALLOW:
             if withdrawal.done and detection.findings and self._closed:
                 raise EnvironmentUnavailable("the environment was closed; nothing was run")
+            if detection.findings and (noted := DECIDED.get()) is not None:
+                noted.append(decision)
             return decision
         allowing = allow_with(self.gate.examine(detection, context), context)
         raise ApprovalDenied(decision, refusal(decision, allowing, end=end))

@@ -32,8 +32,8 @@ def load(registry: Registry, settings: ToolsSection, cwd: Path | None = None) ->
         What could not be loaded; it is logged, too.
     """
     failures: list[Failure] = []
-    if settings.plugins:
-        for point in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+    for point in sorted(entry_points(group=GROUP), key=lambda each: (not _is_own(each), each.name, each.value)):
+        if settings.plugins or _is_own(point):
             failures += _load_point(point, registry)
     if settings.user_folder:
         failures += load_folder(paths.config_dir() / "tools", "shellward_user_tools", registry, Origin.PLUGIN)
@@ -50,10 +50,14 @@ def project_folder(start: Path) -> Path | None:
     return next((found for each in (start, *start.parents) if (found := each / ".shellward" / "tools").is_dir()), None)
 
 
+def _is_own(point: EntryPoint) -> bool:
+    """Whether an entry point is this package's own: its tools are no plugins, and there whatever the settings say."""
+    return point.dist is not None and point.dist.name == _OWN
+
+
 def _load_point(point: EntryPoint, registry: Registry) -> list[Failure]:
     """Load one entry point: ``package`` or ``package.module`` is imported, ``module:function`` called."""
-    own = point.dist is not None and point.dist.name == _OWN
-    origin = Origin.CORE if own else Origin.PLUGIN
+    origin = Origin.CORE if _is_own(point) else Origin.PLUGIN
     if not point.attr:
         return load_package(point.module, registry, origin)
     failures = attempt(point.value, registry, origin, functools.partial(_call, point, registry))

@@ -16,7 +16,7 @@ from shellward.tools.hooks import Block, HookError, Hooks, Outcome, Rewrite, Too
 from shellward.tools.registry import Registry
 from shellward.tools.results import READER, ResultStore
 from shellward.tools.selection import Listed, Scope, Selection, Selections, definitions_of
-from shellward.tools.tool import BRIDGES, Tool
+from shellward.tools.tool import BRIDGES, Session, Tool
 from shellward.tools.toolsets import Toolsets
 
 _log = logging.getLogger(__name__)
@@ -180,6 +180,9 @@ class ToolRuntime:
             return answers.error(f"{name} was refused: {call.reason}")
         return self._carry_out(listed.tool, call, request)
 
+    def _session(self, request: _Request) -> Session:
+        return Session(frozenset(request.selection.listed), lambda name, args: self._handle(name, args, request))
+
     def _handle_stand_in(self, name: str, args: object, request: _Request) -> str:
         try:
             fitted = deferred.validator(name).fitted(args)
@@ -213,7 +216,7 @@ class ToolRuntime:
 
     def _carry_out(self, tool: Tool, call: ToolCall, request: _Request) -> str:
         start = time.perf_counter()
-        result, failed = self._dispatched(tool, call)
+        result, failed = self._dispatched(tool, call, request)
         outcome = Outcome(call, result, time.perf_counter() - start, failed)
         try:
             result = self.hooks.after(outcome)
@@ -229,9 +232,11 @@ class ToolRuntime:
             readable=READER in request.selection.listed,
         )
 
-    def _dispatched(self, tool: Tool, call: ToolCall) -> tuple[str, bool]:
+    def _dispatched(self, tool: Tool, call: ToolCall, request: _Request) -> tuple[str, bool]:
         """Call the handler; returns its JSON, or that of what went wrong, and whether it failed."""
-        given = {"task_id": call.task_id, "user_task": call.user_task}
+        given: dict[str, Any] = {"task_id": call.task_id, "user_task": call.user_task}
+        if "session" in tool.context:
+            given["session"] = self._session(request)
         try:
             result = tool.handler(thaw(call.args), **{name: given[name] for name in tool.context})
             if tool.is_async:

@@ -14,8 +14,8 @@ from shellward.tools.availability import CheckFn
 from shellward.tools.frozen import FrozenDict, freeze
 
 Handler = Callable[..., Any]
-"""``handler(args, **context)`` returns a JSON string. Of the context (``task_id``, ``user_task``) it gets what its
-parameters name."""
+"""``handler(args, **context)`` returns a JSON string. Of the context (``task_id``, ``user_task``, ``session``) it gets
+what its parameters name."""
 SchemaOverrides = Callable[..., Mapping[str, Any]]
 """Returns keys that replace those of the schema in one listing; may take the set of the names listed with it."""
 
@@ -26,7 +26,22 @@ BRIDGES: Final = ("tool_search", "tool_describe", "tool_call")
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every model provider takes as the name of a tool."""
 _CHARS_PER_TOKEN: Final = 4
-_CONTEXT: Final = ("task_id", "user_task")
+_CONTEXT: Final = ("task_id", "user_task", "session")
+_ALWAYS: Final = frozenset({"task_id", "user_task"})
+"""What a handler gets that takes any keyword argument; whoever wants the rest names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a tool that calls others may call: the tools of the same session, with its hooks.
+
+    Attributes:
+        tools: their names.
+        call: takes a name and arguments, returns JSON, as ``handle_function_call`` does.
+    """
+
+    tools: frozenset[str]
+    call: Callable[[str, object], str]
 
 
 class Origin(StrEnum):
@@ -197,7 +212,7 @@ def _context_of(handler: Handler) -> tuple[str, ...]:
         parameters = inspect.signature(handler).parameters.values()
     except (TypeError, ValueError):  # a builtin without a signature
         return ()
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
-        return _CONTEXT
     named = {each.name for each in parameters if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        named |= _ALWAYS
     return tuple(name for name in _CONTEXT if name in named)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tooling import Tools
 
 from shellward import ApprovalDenied, Result, Terminal
 
@@ -49,3 +50,20 @@ def refused(victim: Path) -> Callable[[Callable[[], Result]], ApprovalDenied]:
         return caught.value
 
     return check
+
+
+@pytest.fixture(autouse=True)
+def no_tasks_left(own_home: Path) -> Iterator[None]:
+    """End what the tools of a test have opened, before leaks are looked for."""
+    del own_home
+    yield
+    from shellward.terminal_tool import close_tasks
+
+    close_tasks()
+
+
+@pytest.fixture
+def tools(request: pytest.FixtureRequest, tmp_path: Path, nothing_leaks: None) -> Tools:
+    """The tools of a task; a test says with KINDS or ALL_KINDS where."""
+    del nothing_leaks
+    return Tools(f"t{secrets.token_hex(4)}", getattr(request, "param", "local"), tmp_path)

@@ -1,0 +1,47 @@
+"""The tasks behind the tools of this program, and what hosts of agents do with them."""
+
+from typing import Any, Final
+
+from shellward.terminal_tool import processes
+from shellward.terminal_tool.tasks import Tasks
+
+tasks: Final = Tasks()
+"""The tasks themselves."""
+
+
+def register_task_environment(task_id: str, kind: str, **config: Any) -> None:
+    """Say which environment a task gets, in place of the one of the settings; it is opened with the first call.
+
+    Args:
+        task_id: the task; what it has already is closed.
+        kind: ``local``, ``docker``, ...
+        config: the environment's settings, as ``Terminal`` takes them; checked when it is opened.
+
+    Raises:
+        ConfigError: there is no such kind.
+    """
+    tasks.register(task_id, kind, config)
+
+
+def cleanup_task(task_id: str | None = None) -> bool:
+    """End a task: its calls, its processes and its environment; returns whether there was any of it."""
+    return tasks.cleanup(task_id)
+
+
+def interrupt(task_id: str | None = None, *, background: bool = False) -> int:
+    """End the calls of a task that are under way, with what they run in the sandbox, and take questions back.
+
+    Args:
+        task_id: the task; None: the default one.
+        background: also what it runs in the background.
+
+    Returns:
+        How many calls and processes that were.
+    """
+    return tasks.interrupt(task_id, background=background)
+
+
+def close_tasks() -> None:
+    """End all tasks, and let go of what they shared."""
+    tasks.cleanup_all()
+    processes.close()

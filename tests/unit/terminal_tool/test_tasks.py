@@ -1,0 +1,216 @@
+"""Tasks: their environments, which settings they come from, when they are closed, and whose turn it is."""
+
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tooling import IMAGE, KINDS, Tools, containers
+
+from shellward import ConfigError
+from shellward.approval.withdrawal import Withdrawal
+from shellward.config import load
+from shellward.terminal_tool import cleanup_task, register_task_environment, terminal_tool
+from shellward.terminal_tool.default import tasks
+from shellward.terminal_tool.settings import place_of
+from shellward.terminal_tool.turns import Interrupted, Turns
+
+
+def said(command: str, task: str, **more: object) -> dict[str, object]:
+    return json.loads(terminal_tool(command, task_id=task, **more))
+
+
+def test_tasks_know_nothing_of_each_other(tmp_path: Path) -> None:
+    for task in ("a", "b"):
+        (tmp_path / task).mkdir()
+        register_task_environment(task, "local", cwd=str(tmp_path / task))
+    said("X=1; cd /", "a")
+    assert said("echo [$X] $PWD", "b")["output"] == f"[] {tmp_path}/b\n"
+    assert said("echo [$X] $PWD", "a")["output"] == "[1] /\n"
+
+
+@pytest.mark.parametrize("tools", KINDS, indirect=True)
+def test_cleanup_leaves_nothing(tools: Tools) -> None:
+    tools.terminal("sleep 4715.5", background=True)
+    tools.terminal("sleep 4715.5", timeout=0.2)
+    running = threading.Thread(target=tools.terminal, args=("sleep 4715.5",))
+    running.start()
+    until = time.monotonic() + 10
+    while tools.running("4715.5") < 3 and time.monotonic() < until:
+        time.sleep(0.05)
+    handle = tools.environment.handle
+    assert cleanup_task(tools.task)
+    running.join(10)
+    assert not running.is_alive()
+    if tools.kind == "local":
+        assert tools.gone("4715.5")
+    else:
+        assert not any(each in handle or handle.endswith(each[:12]) for each in containers())
+    assert not cleanup_task(tools.task)
+
+
+def test_idle_environments_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.5")
+    register_task_environment("idle", "local", cwd=str(tmp_path))
+    said("cd /usr; X=1", "idle")
+    eventually_closed("idle")
+    again = said("echo [$X] $PWD", "idle")
+    assert again["output"] == "[] /usr\n"
+    assert "idle" in str(again["hint"])
+    assert "hint" not in said("true", "idle")
+
+
+@pytest.mark.parametrize("how", ["background", "moved", "call"])
+def test_never_while_something_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.3")
+    register_task_environment("busy", "local", cwd=str(tmp_path))
+    said("X=kept", "busy")
+    if how == "background":
+        said("sleep 2", "busy", background=True)
+    elif how == "moved":
+        said("sleep 2", "busy", timeout=0.1)
+    else:
+        said("sleep 1.5", "busy")
+    if how != "call":
+        time.sleep(1.2)
+    assert said("echo $X", "busy")["output"] == "kept\n"
+    eventually_closed("busy", within=10)
+
+
+def eventually_closed(task: str, within: float = 5) -> None:
+    until = time.monotonic() + within
+    while task in tasks._tasks and time.monotonic() < until:
+        time.sleep(0.05)
+    assert task not in tasks._tasks
+
+
+@pytest.mark.docker
+def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERMINAL_ENV", "docker")
+    monkeypatch.setenv("TERMINAL_DOCKER_IMAGE", IMAGE)
+    monkeypatch.setenv("TERMINAL_CWD", "/var")
+    monkeypatch.setenv("TERMINAL_TIMEOUT", "0.5")
+    monkeypatch.setenv("TERMINAL_CONTAINER_MEMORY", "256")
+    assert said("pwd; test -e /.dockerenv && echo inside", "s")["output"] == "/var\ninside\n"
+    assert (
+        said("cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null", "s")["output"]
+        == f"{256 << 20}\n"
+    )
+    assert said("sleep 30", "s")["status"] == "running"
+
+
+@pytest.mark.parametrize(
+    ("variables", "kind", "config"),
+    [
+        ({}, "local", {}),
+        ({"TERMINAL_CWD": "/srv"}, "local", {"cwd": "/srv"}),
+        (
+            {
+                "TERMINAL_ENV": "docker",
+                "TERMINAL_DOCKER_VOLUMES": '["/a:/b", "/c:/d:ro"]',
+                "TERMINAL_CONTAINER_CPU": "1",
+            },
+            "docker",
+            {
+                "mounts": [
+                    {"source": "/a", "target": "/b", "read_only": False},
+                    {"source": "/c", "target": "/d", "read_only": True},
+                ],
+                "cpus": 1.0,
+            },
+        ),
+        (
+            {"TERMINAL_ENV": "ssh", "TERMINAL_SSH_HOST": "h", "TERMINAL_SSH_USER": "u", "TERMINAL_SSH_PORT": "22"},
+            "ssh",
+            {"host": "h", "user": "u", "port": 22},
+        ),
+        (
+            {"TERMINAL_ENV": "ssh", "TERMINAL_SSH_HOST": "h", "TERMINAL_SSH_KEY": "/k"},
+            "ssh",
+            {"host": "h", "identity_file": "/k"},
+        ),
+        ({"TERMINAL_ENV": "singularity", "TERMINAL_SINGULARITY_IMAGE": "x.sif"}, "singularity", {"image": "x.sif"}),
+        ({"TERMINAL_ENV": "docker", "SHELLWARD_TERMINAL__ENV": "local"}, "local", {}),
+    ],
+)
+def test_settings_become_an_environment(variables: dict[str, str], kind: str, config: dict[str, object]) -> None:
+    assert place_of(load(environ=variables).config.terminal) == (kind, config)
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"TERMINAL_ENV": "ssh"}, "TERMINAL_SSH_HOST"),
+        ({"TERMINAL_ENV": "docker", "TERMINAL_DOCKER_VOLUMES": "/a"}, "docker_volumes"),
+        ({"TERMINAL_ENV": "docker", "TERMINAL_DOCKER_VOLUMES": "/a:/b:rx"}, "docker_volumes"),
+    ],
+)
+def test_settings_that_are_wrong(variables: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        place_of(load(environ=variables).config.terminal)
+
+
+def test_what_cannot_be_opened_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="nokind"):
+        register_task_environment("w", "nokind")
+    register_task_environment("w", "local", nosuch=1)
+    assert "nosuch" in str(said("true", "w")["error"])
+    monkeypatch.setenv("TERMINAL_ENV", "moon")
+    assert "TERMINAL_ENV" in str(said("true", "v")["error"])
+
+
+def test_a_task_is_opened_once() -> None:
+    def environment(_: int) -> str:
+        with tasks.call("once") as (task, _call):
+            return task.terminal.id
+
+    with ThreadPoolExecutor(20) as pool:
+        assert len(set(pool.map(environment, range(20)))) == 1
+
+
+def test_turns() -> None:
+    turns, order = Turns(), []
+    began = [threading.Event() for _ in range(4)]
+
+    def call(number: int, *, alone: bool, until: threading.Event | None = None) -> None:
+        with turns.turn(Withdrawal(), alone=alone):
+            order.append(number)
+            began[number].set()
+            if until is not None:
+                until.wait(10)
+
+    release = threading.Event()
+    threads = []
+    for number, alone in enumerate((False, False, True, False)):
+        until = release if number < 2 else None
+        threads.append(threading.Thread(target=call, args=(number,), kwargs={"alone": alone, "until": until}))
+        threads[-1].start()
+        if number < 2:
+            assert began[number].wait(10)  # two that share run at the same time
+        else:
+            time.sleep(0.1)
+    assert order == [0, 1]
+    release.set()
+    for thread in threads:
+        thread.join(10)
+    assert order == [0, 1, 2, 3]
+
+
+def test_a_call_that_waits_for_its_turn_can_be_interrupted() -> None:
+    turns, call, ended = Turns(), Withdrawal(), threading.Event()
+
+    def wait() -> None:
+        with pytest.raises(Interrupted), turns.turn(call, alone=True):
+            pass
+        ended.set()
+
+    with turns.turn(Withdrawal(), alone=True):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        call.withdraw()
+        assert ended.wait(10)
+        thread.join()
+    with turns.turn(Withdrawal(), alone=True):
+        pass
