@@ -120,18 +120,25 @@ class Stream(Iterator[Chunk | Result]):
         end_execution(self._environment.control(self._shell.user), self._shell, execution, first, time.sleep)
         return True
 
-    def set_aside(self) -> "Path | None":
+    def set_aside(self) -> None:
         """Let the command go on beside its session, which gets another shell with the state from before the command.
 
-        From here on everything that it prints is kept in a file. Called by the thread that waits for it.
-
-        Returns:
-            The file; None where the call has ruled it out.
+        Called by the thread that waits for it.
 
         Raises:
             EnvironmentUnavailable: no other shell could be opened; everything is as it was.
         """
         self._environment.set_aside(self._shell)
+
+    def keep_all(self) -> "Path | None":
+        """Keep everything that it prints in a file from here on. Called by the thread that waits for it.
+
+        Returns:
+            The file; None where the call has ruled it out.
+
+        Raises:
+            OSError: there is no room for it.
+        """
         return self._run.collector.keep_all()
 
     def so_far(self) -> tuple[str, bool]:

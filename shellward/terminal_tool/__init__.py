@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 _EXPORTS = {
     "cleanup_task": "shellward.terminal_tool.default",
     "close_tasks": "shellward.terminal_tool.default",
+    "execute_code": "shellward.terminal_tool.scripts",
     "interrupt": "shellward.terminal_tool.default",
     "next_notice": "shellward.terminal_tool.processes",
     "patch": "shellward.terminal_tool.files",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from shellward.terminal_tool.files import write_file as write_file
     from shellward.terminal_tool.process import process_tool as process_tool
     from shellward.terminal_tool.processes import next_notice as next_notice
+    from shellward.terminal_tool.scripts import execute_code as execute_code
     from shellward.terminal_tool.searching import search_files as search_files
     from shellward.terminal_tool.terminal import terminal_tool as terminal_tool
 

@@ -47,7 +47,8 @@ class Moved:
         self, stream: "Stream", *, command: str, cwd: str, task: str, on_end: "Callable[[Moved], None] | None" = None
     ) -> None:
         self._stream = stream
-        self._file = stream.set_aside()
+        stream.set_aside()
+        self._file = stream.keep_all()
         self._on_end = on_end
         self._killed = False
         self._info = ProcessInfo(

@@ -172,6 +172,8 @@ class Tasks:
         """
         task = self._enter(name or DEFAULT)
         call = Withdrawal()
+        if (outer := CALLER.get()) is not None:  # a script's, which ends with the script
+            outer.listen(call.withdraw)
         task.calls.add(call)
         token = CALLER.set(call)
         try:
