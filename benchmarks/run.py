@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import report
+import rows_agent
 import rows_calls
 import rows_life
 import rows_output
@@ -30,6 +31,7 @@ ROWS: Final = (
     *rows_startup.ROWS,
     *rows_terminals.ROWS,
     *rows_tools.ROWS,
+    *rows_agent.ROWS,
 )
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 

@@ -13,7 +13,8 @@ from shellward.approval.gatekeeper import Gate, open_gate
 from shellward.environments import registry
 from shellward.environments.environment import Environment
 from shellward.terminal_tool.deeds import copying, writing
-from shellward.terminal_tool.judge import Judge, reach_of_environment
+from shellward.terminal_tool.judge import Judge
+from shellward.terminal_tool.surroundings import reach_of_environment
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -10,15 +10,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from shellward.approval.advice import allow_with, refusal
 from shellward.approval.brought import Brought, Look, again, line_of, look
 from shellward.approval.context import UNREADABLE, Context
 from shellward.approval.gatekeeper import Unreadable
 from shellward.approval.nearby import NOTHING_NEARBY, Nearby
-from shellward.approval.reach import Reach
-from shellward.approval.surroundings import reach_of
 from shellward.approval.withdrawal import Withdrawal
 from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
@@ -27,6 +23,7 @@ from shellward.environments.call import Call
 from shellward.environments.encoding import encode_text, quote
 from shellward.terminal_tool.memory import Memory, only_runs
 from shellward.terminal_tool.places import Places
+from shellward.terminal_tool.surroundings import comes_later, input_of, target_of
 from shellward.terminal_tool.typed import TypedInput
 from shellward.terminal_tool.typed_keys import TypedKeys
 
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from shellward.approval.detect import Detection
     from shellward.approval.gatekeeper import Gate
     from shellward.core.types import Result
-    from shellward.environments.base import Backend
     from shellward.environments.environment import Environment
     from shellward.environments.pool import Start
     from shellward.environments.process import Process
@@ -253,12 +249,12 @@ class Judge:
         context = replace(self._context, cwd=place)
         if shell.user is not None:
             context = replace(context, target=f"{context.target} as {shell.user}".lstrip())
-        brought = _input(call, known)
+        brought = input_of(call, known)
         seen = self._seen(call, context, brought)
         nearby = self._places.see(seen.wanted) if seen.wanted else NOTHING_NEARBY
         if nearby:
             seen = self._seen(call, context, replace(brought, nearby=nearby), seen)
-        if _comes_later(call) and seen.takes_orders:
+        if comes_later(call) and seen.takes_orders:
             # What the input says is judged as it comes; the command itself, as if there were none.
             seen = self._seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
             if call.launch is None and not call.by_person:  # what a process gets is typed into it, see ``typed``
@@ -409,49 +405,3 @@ class Judge:
         text = quote(encode_text(path, "cwd")).decode("ascii", "surrogateescape")
         answer = self._environment.control(shell.user).call(f"(cd -P -- {text} && pwd -P) 2>/dev/null")
         return answer.removesuffix("\n") or None
-
-
-def reach_of_environment(environment: "Environment", *, lasting: bool) -> Reach:
-    """Work out what an environment can touch, from the configuration that it was really made with.
-
-    Args:
-        environment: which.
-        lasting: it outlives this program, so what happens inside is not gone with it.
-    """
-    config = getattr(environment.backend, "config", None)
-    if not isinstance(config, msgspec.Struct):
-        return Reach()
-    reach = reach_of(environment.kind, msgspec.structs.asdict(config))
-    return Reach.of({*reach.powers, "persistent"}) if lasting else reach
-
-
-def target_of(backend: "Backend") -> str:
-    """Say which environment of its kind this is: an approval for one image, or one host, is none for another."""
-    config = getattr(backend, "config", None)
-    given = {name: getattr(config, name, None) for name in ("image", "name", "context", "user", "host", "port")}
-    if given["host"]:
-        user = f"{given['user']}@" if given["user"] else ""
-        port = f":{given['port']}" if given["port"] else ""
-        return f"{user}{given['host']}{port}"
-    place = [f"{name}={given[name]}" for name in ("name", "context") if given[name]]
-    return " ".join([str(given["image"] or ""), *place]).strip()
-
-
-def _streams(call: "Call") -> bool:
-    """Whether the input is not there yet, but comes bit by bit."""
-    return call.stdin is not None and not isinstance(call.stdin, str | bytes | bytearray | memoryview)
-
-
-def _comes_later(call: "Call") -> bool:
-    """Whether there will be input that is not there yet."""
-    return _streams(call) or (call.launch is not None and call.launch.stdin is None)
-
-
-def _input(call: "Call", known: Known) -> Brought:
-    stdin, env = call.stdin, call.env or {}
-    if stdin is None and not _comes_later(call):
-        return Brought(known=known, env=env)
-    if _comes_later(call):
-        return Brought(known=known, env=env, more=True)
-    text = stdin if isinstance(stdin, str) else bytes(stdin).decode("utf-8", "surrogateescape")  # type: ignore[arg-type]
-    return Brought(known=known, env=env, stdin=text)

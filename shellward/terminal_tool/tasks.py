@@ -187,7 +187,8 @@ class Tasks:
             with self._changed:
                 task.users -= 1
                 task.last_used = time.monotonic()
-                self._changed.notify_all()
+                if task.closing:  # somebody waits for this; to wake the keeper each time costs as much as all else here
+                    self._changed.notify_all()
 
     def interrupt(self, name: str | None = None, *, background: bool = False) -> int:
         """End the calls of a task that are under way, with what they run in the sandbox; take questions back.
@@ -254,6 +255,7 @@ class Tasks:
             task.continues(directory)
             task.news = "the environment was closed because it was idle; this is a new one, with a fresh shell"
         self._tasks[name] = task
+        self._changed.notify_all()
         if self._keeper is None:
             self._keeper = threading.Thread(target=self._keep, name="shellward-tasks", daemon=True)
             self._keeper.start()
@@ -302,9 +304,11 @@ class Tasks:
 
 
 def _due(task: Task) -> float:
-    """Return the time at which a task has been idle for too long."""
+    """Return the time at which a task may have been idle for too long."""
     idle = task.settings.idle
-    return float("inf") if task.users or task.closing or not idle else task.last_used + idle
+    if not idle:
+        return float("inf")
+    return (time.monotonic() if task.users or task.closing else task.last_used) + idle
 
 
 def _end(calls: list[Withdrawal]) -> int:

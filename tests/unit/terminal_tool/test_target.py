@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from shellward.terminal_tool.judge import target_of
+from shellward.terminal_tool.surroundings import target_of
 
 
 @pytest.mark.parametrize(
