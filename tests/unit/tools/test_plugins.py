@@ -15,15 +15,22 @@ TOOL = """
 from shellward.tools.registry import registry
 registry.register({name!r}, "plugged", {{"description": "From {name}"}}, lambda args: '"{name} ran"')
 """
-SHOW = """
+OWN = ["execute_code", "patch", "process", "read_file", "search_files", "terminal", "write_file"]
+"""What Shellward's own entry point brings; what these tests are about is beside it."""
+SHOW = (
+    f"OWN = {OWN}"
+    + """
 import json, logging
 logging.basicConfig()
 import shellward.tools as tools
 from shellward.tools.registry import registry
-names = [each["function"]["name"] for each in tools.get_tool_definitions()]
+listed = [each["function"]["name"] for each in tools.get_tool_definitions()]
+names = [name for name in listed if name not in OWN]
 origins = {name: str(registry.get(name).origin) for name in names}
-print(json.dumps({"names": names, "origins": origins, "call": [tools.handle_function_call(name) for name in names]}))
+print(json.dumps({"names": names, "origins": origins, "call": [tools.handle_function_call(name) for name in names],
+    "own": {name: str(registry.get(name).origin) for name in listed if name in OWN}}))
 """
+)
 
 
 def distribution(site: Path, name: str, points: str, **modules: str) -> None:
@@ -94,6 +101,13 @@ def test_one_that_fails_costs_no_other(show) -> None:
 def test_they_can_be_switched_off(show) -> None:
     distribution(show.site, "demo-module", "one = demo_module", demo_module=TOOL.format(name="one"))
     assert show("tools:\n  plugins: false\n")[0]["names"] == ["read_result"]
+
+
+def test_shellwards_own_entry_point_is_no_plugin(show) -> None:
+    distribution(show.site, "shellward", "terminal = shellward.terminal_tool.tools")
+    found, log = show("tools:\n  plugins: false\n")
+    assert found["own"] == dict.fromkeys(OWN, "core")
+    assert log == ""
 
 
 def test_folders_are_loaded_on_request_only(show, tmp_path) -> None:
