@@ -19,7 +19,7 @@ OWN = ["execute_code", "patch", "process", "read_file", "search_files", "termina
 """What Shellward's own entry point brings; what these tests are about is beside it."""
 SHOW = (
     f"OWN = {OWN}"
-    + """
+    """
 import json, logging
 logging.basicConfig()
 import shellward.tools as tools
@@ -142,7 +142,7 @@ def test_a_core_tool_is_not_replaced_by_a_plugin(show) -> None:
 
 
 def test_settings_that_cannot_be_read_are_said_by_both(show) -> None:
-    script = SHOW.replace("names = [", "print(tools.handle_function_call('read_result'))\nnames = [")
+    script = SHOW.replace("listed = [", "print(tools.handle_function_call('read_result'))\nlisted = [")
     (show.home / "config.yaml").write_text("tools:\n  plugin: true\n")
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60, env={**os.environ}
