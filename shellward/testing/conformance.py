@@ -29,6 +29,7 @@ SUBJECTS = (
     "stdin",
     "output",
     "stream",
+    "aside",
     "state",
     "restarts",
     "hostile_shell",
