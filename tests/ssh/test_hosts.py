@@ -64,6 +64,34 @@ def test_more_commands_than_sessions_on_a_connection(make: Make) -> None:
     assert environment.backend.pool.count > 1
 
 
+def test_refusals_that_come_at_once_cost_nobody_his_connection(make: Make) -> None:
+    """Twelve open their sessions at the same moment, on connections with room for two, beside a command that runs."""
+    environment = make(user="shellward-few")
+    said: list[str] = []
+    running = threading.Thread(target=lambda: said.append(environment.run("sleep 3; echo kept").stdout))
+    running.start()
+    time.sleep(0.5)
+    pool = environment.backend.pool
+    start = threading.Barrier(12)
+    opened: list[tuple[Any, Any]] = []
+
+    def open_one() -> None:
+        start.wait()
+        opened.append(pool.open())
+
+    threads = [threading.Thread(target=open_one) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for channel, connection in opened:
+        channel.close()
+        pool.release(connection)
+    running.join()
+    assert len(opened) == 12
+    assert said == ["kept\n"]
+
+
 def test_a_server_that_allows_two_sessions(make: Make) -> None:
     environment = make(user="shellward-few")
     for _ in range(2):

@@ -235,3 +235,44 @@ def test_it_prints_nothing_itself(keys: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+
+
+@pytest.fixture
+def few_startups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a server turn away whoever comes while eight others are on their way in."""
+    monkeypatch.setenv("SHELLWARD_SSHD_STARTUPS", "8:100:8")
+
+
+@pytest.mark.usefixtures("few_startups", "own_servers")
+def test_many_environments_at_once(make: Make) -> None:
+    failed: list[BaseException] = []
+
+    def one() -> None:
+        try:
+            make().run("true").check()
+        except BaseException as error:  # noqa: BLE001  # is shown below
+            failed.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.usefixtures("few_startups", "own_servers")
+def test_who_is_turned_away_comes_again(make: Make) -> None:
+    """Others hold all places of the server for a moment; and one that turns everybody away is told of."""
+    held = [socket.create_connection(("127.0.0.1", PORT + 100)) for _ in range(8)]
+    for each in held:
+        assert each.recv(4) == b"SSH-"
+    threading.Timer(0.3, lambda: [each.close() for each in held]).start()
+    assert make().run("echo in").stdout == "in\n"
+    held = [socket.create_connection(("127.0.0.1", PORT + 100)) for _ in range(8)]
+    for each in held:
+        assert each.recv(4) == b"SSH-"
+    with pytest.raises(EnvironmentUnavailable, match="closes them at once"):
+        make()
+    for each in held:
+        each.close()

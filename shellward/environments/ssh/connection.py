@@ -2,8 +2,12 @@
 
 import contextlib
 import logging
+import math
+import random
 import socket
+import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -21,9 +25,14 @@ _REKEY_BYTES: Final = 1 << 35
 _REKEY_PACKETS: Final = 1 << 31
 """When keys are changed. OpenSSH does so for AES after 64 GB or 2^31 packets (RFC 4344, section 3)."""
 _FALL: Final = 0.1
+_MOST_AT_ONCE: Final = 6
+_PAUSES: Final = (0.2, 0.5, 1.0)
+"""Seconds after which somebody who was turned away comes again, at the most."""
 _LOG: Final = "shellward.ssh.paramiko"
 _GLOBAL_REQUEST: Final = b"\x50"
 """RFC 4254, section 4."""
+_entrances: weakref.WeakValueDictionary[tuple[str, int], threading.Semaphore] = weakref.WeakValueDictionary()
+_lock: Final = threading.Lock()
 
 
 class Connection:
@@ -70,8 +79,15 @@ class Connection:
             self._before.close()
 
 
+class _TurnedAway(EnvironmentUnavailable):
+    """The host has hung up before it said anything."""
+
+
 def connect(target: Target, settings: SshConfig, deadline: float | None = None) -> Connection:
     """Connect and log in.
+
+    A server drops some of those who come while many others are on their way in (sshd_config, MaxStartups: from ten
+    on). So this process sends fewer than that at once, and who is turned away comes again: nothing has run.
 
     Args:
         target: where.
@@ -81,13 +97,33 @@ def connect(target: Target, settings: SshConfig, deadline: float | None = None) 
     Raises:
         EnvironmentUnavailable: nobody answers there, it is not who it should be, or it does not let us in.
     """
-    if deadline is None:
-        deadline = time.monotonic() + settings.connect_timeout
     with contextlib.ExitStack() as stack:
         before = None
         if target.jump is not None and target.command is None:
             before = connect(target.jump, settings, deadline)
             stack.callback(before.close)
+        made = _let_in(target, settings, before, deadline)
+        stack.pop_all()
+    return made
+
+
+def _let_in(target: Target, settings: SshConfig, before: Connection | None, deadline: float | None) -> Connection:
+    until = deadline or math.inf
+    for pause in _PAUSES:
+        try:
+            with _entrance(target):
+                until = min(until, time.monotonic() + settings.connect_timeout)
+                return _enter(target, settings, before, until)
+        except _TurnedAway:
+            if time.monotonic() + pause > until:
+                raise
+            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  # so that those who were turned away part
+    with _entrance(target):
+        return _enter(target, settings, before, until)
+
+
+def _enter(target: Target, settings: SshConfig, before: Connection | None, deadline: float) -> Connection:
+    with contextlib.ExitStack() as stack:
         link = _reach(target, settings, before, deadline)
         stack.callback(link.close)
         transport = _transport(target, link)
@@ -98,6 +134,12 @@ def connect(target: Target, settings: SshConfig, deadline: float | None = None) 
         link.probe = lambda: _probe(transport)
         stack.pop_all()
     return Connection(transport, link, target, before)
+
+
+def _entrance(target: Target) -> threading.Semaphore:
+    """Return what all connections to a server have in common while they are made."""
+    with _lock:
+        return _entrances.setdefault((target.address, target.port), threading.Semaphore(_MOST_AT_ONCE))
 
 
 def _left(deadline: float) -> float:
@@ -166,6 +208,8 @@ def _explained(target: Target, transport: Any, link: Link) -> Iterator[None]:
     except (paramiko.SSHException, EOFError, OSError) as error:
         cause = transport.saved_exception or error
         detail = link.lost or " ".join(str(cause).split())[:200] or type(cause).__name__
+        if not transport.remote_version and not link.lost and isinstance(cause.__context__, EOFError | ConnectionError):
+            raise _TurnedAway(f"{name} accepts connections and closes them at once; are there too many?") from error
         if "banner" in detail or "timed out" in detail.lower() or isinstance(cause, EOFError | TimeoutError):
             raise EnvironmentUnavailable(
                 f"{name} accepts connections but does not speak SSH in time: {detail}; is that an SSH server?"

@@ -59,12 +59,15 @@ class Pool:
             connection = self._connection(refused)
             try:
                 channel = connection.transport.open_session(timeout=_OPEN_LIMIT)
-            except paramiko.ChannelException as error:
-                fresh = self._refused(connection)
-                refused.append(connection)
-                if fresh:
-                    raise EnvironmentUnavailable(f"{self._target.name} opens no session: {error}") from error
             except (paramiko.SSHException, EOFError, OSError) as error:
+                if connection.alive:
+                    # Others have commands on it, so it stays. Of refusals that come at the same time paramiko (5.1)
+                    # tells one thread alone what they are: Transport.get_exception empties what all of them share.
+                    fresh = self._refused(connection, certain=isinstance(error, paramiko.ChannelException))
+                    refused.append(connection)
+                    if fresh:
+                        raise EnvironmentUnavailable(f"{self._target.name} opens no session: {error}") from error
+                    continue
                 self._release(connection)
                 why = connection.why_lost() or f"{self._target.name} opens no session: {error or 'no answer'}"
                 connection.close()
@@ -92,12 +95,17 @@ class Pool:
         with self._lock:
             connection.channels -= 1
 
-    def _refused(self, connection: Connection) -> bool:
-        """Note that a connection refused a channel; whether it never had one, so that none is ever to be had."""
+    def _refused(self, connection: Connection, *, certain: bool) -> bool:
+        """Note that a connection gave no channel; whether it never had one, so that none is ever to be had.
+
+        Args:
+            connection: which.
+            certain: the host has said so; else it may only have been slow.
+        """
         with self._lock:
             connection.channels -= 1
             connection.refused = time.monotonic()
-            if connection.channels:
+            if connection.channels and certain:
                 self._limit = max(1, min(self._limit, connection.channels))
             return not connection.served and not connection.channels
 
