@@ -19,6 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             group = "aio"  # they look for processes by name
         elif "/ssh/" in item.nodeid:
             group = "ssh"  # they look for processes and files of one user
+        elif "/singularity/" in item.nodeid:
+            group = "singularity"
         elif item.get_closest_marker("docker") is not None:
             group = item.path.stem
         else:

@@ -24,12 +24,21 @@ _READ: Final = 1 << 16
 _MOST: Final = 1 << 16
 """Bytes for one piece: the kernel gives a terminal's output in parts of 4 KiB at the most, and each piece costs."""
 _TAKE: Final = 'exec <>"$0" >&0 2>&0; exec "$@"'
+TAKE_LATER: Final = "exec 3>&0 <>/proc/self/fd/1 >&0 2>&0; echo >&3; exec 3>&-"
+"""Lines of sh with which the leader of a new session takes the terminal that its standard output is, where that has no
+name, as in a container with terminals of its own (proc(5), /proc/PID/fd: what is opened is the very file)."""
 _START_LIMIT: Final = 10.0
 _END_OF_INPUT: Final = b"\x04"
 
 
 def open_local_pty(
-    argv: Sequence[str], size: PtySize, *, env: Mapping[str, str], cwd: str, identity: Mapping[str, Any]
+    argv: Sequence[str],
+    size: PtySize,
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    identity: Mapping[str, Any],
+    taken: bool = True,
 ) -> "LocalPtyChannel":
     """Start a process at a new terminal, of which it is the session leader.
 
@@ -39,6 +48,7 @@ def open_local_pty(
         env: all its variables.
         cwd: its working directory.
         identity: ``user``, ``group`` and ``extra_groups`` of subprocess.Popen, or nothing.
+        taken: False: what is started leads nothing, and a descendant of it takes the terminal, by ``TAKE_LATER``.
 
     Raises:
         EnvironmentUnavailable: it cannot be started.
@@ -47,13 +57,13 @@ def open_local_pty(
         master, slave = os.openpty()
     except OSError as error:
         raise EnvironmentUnavailable(f"no terminal can be had: {error}") from error
-    told, tells = os.pipe()  # the process's standard input, until it has taken its terminal: then this closes
+    told, tells = os.pipe()  # the process's standard input, until it has taken its terminal and lets go, or writes
     try:
         _set_size(master, size)
         if "user" in identity:
             os.fchown(slave, identity["user"], -1)
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _TAKE, os.ttyname(slave), *argv],
+            ["/bin/sh", "-c", _TAKE, os.ttyname(slave), *argv] if taken else list(argv),
             stdin=tells,
             stdout=slave,
             stderr=slave,

@@ -295,12 +295,13 @@ def singularity_removes(env: Environment) -> None:
 def singularity_named(begin: str) -> list[str]:
     """List instances of this user's whose names begin so, and their directories, records, logs and guards."""
     names = [str(instance["instance"]) for instance in _instances()]
+    state = os.environ.get("SHELLWARD_HOME") or "~/.local/state/shellward"
     places = [tempfile.gettempdir(), "/dev/shm", os.environ.get("XDG_RUNTIME_DIR") or "/dev/shm"]
     return [
         *(name for name in names if name.startswith(begin)),
         *(str(path) for place in {*places} for path in Path(place).glob(f"shellward-*{begin}*")),
         *(str(path) for path in Path("~/.apptainer/instances").expanduser().rglob(f"{begin}*")),
-        *(str(path) for path in Path("~/.local/state/shellward").expanduser().rglob(f"{begin}*")),
+        *(str(path) for path in Path(state).expanduser().rglob(f"{begin}*")),
         *(row.args[:200] for row in local_processes() if "shellward-guard" in row.args and begin in row.args),
     ]
 

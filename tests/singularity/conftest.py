@@ -16,25 +16,25 @@ from shellward.testing.trial import eventually
 
 SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
 
-# A lane of its own: tests/run --singularity.
+APPTAINER = "apptainer"
+
+# A lane of its own, as root and as an ordinary user: tests/run --singularity.
 REQUIRED = "singularity" in os.environ.get("SHELLWARD_TEST_REQUIRE", "").split(",")
-collect_ignore_glob = [] if REQUIRED else ["test_*.py"]
+OTHERS = "test_as_user.py" if os.geteuid() == 0 else "test_as_root.py"
+collect_ignore_glob = [OTHERS] if REQUIRED else ["test_*.py"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("singularity"))
+def definition(directory: Path, archive: Path, *lines: str) -> Path:
+    """Write the definition of an image that begins with an archive's."""
+    path = directory / "image.def"
+    path.write_text("\n".join([f"Bootstrap: docker-archive\nFrom: {archive}", *lines]) + "\n")
+    return path
 
 
 @pytest.fixture(scope="session")
 def sif() -> Path:
-    missing = "" if shutil.which("apptainer") else "apptainer is not installed"
-    missing = missing or ("" if SIF.exists() else f"no image {SIF}; tests/services/apptainer image makes it")
-    if missing and "singularity" in os.environ.get("SHELLWARD_TEST_REQUIRE", "").split(","):
-        pytest.fail(missing)
-    if missing:
-        pytest.skip(missing)
+    if shutil.which(APPTAINER) is None or not SIF.exists():
+        pytest.fail(f"singularity was promised: no apptainer, or no {SIF}; tests/services/apptainer image makes both")
     return SIF
 
 
@@ -77,5 +77,5 @@ def make(sif: Path, begin: str) -> Iterator[Callable[..., Environment]]:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An image cache of the test's own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "shellward" / "singularity"
+    monkeypatch.setenv("SHELLWARD_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "cache" / "singularity"

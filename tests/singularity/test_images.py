@@ -1,6 +1,5 @@
 """Images: built and fetched once, whole or not at all."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -14,13 +13,7 @@ from shellward.environments import Environment
 from shellward.environments.singularity.config import SingularityConfig
 from shellward.environments.singularity.images import resolve
 
-APPTAINER = "apptainer"
-
-
-def definition(directory: Path, archive: Path, *lines: str) -> Path:
-    path = directory / "image.def"
-    path.write_text("\n".join([f"Bootstrap: docker-archive\nFrom: {archive}", *lines]) + "\n")
-    return path
+from .conftest import APPTAINER, definition
 
 
 def test_a_definition_is_built_once_and_again_when_its_files_change(
@@ -62,17 +55,6 @@ def test_a_build_that_fails_leaves_nothing_and_says_why(busybox: Path, cache: Pa
     with pytest.raises(EnvironmentUnavailable, match=r"cannot be built.*no-such-file"):
         resolve(APPTAINER, SingularityConfig(image=str(path)))
     assert not [file for file in cache.iterdir() if file.suffix != ".lock"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="not every root has what %post takes; ordinary users have fakeroot")
-def test_post_runs_with_fakeroot(make: Callable[..., Environment], busybox: Path, cache: Path, tmp_path: Path) -> None:
-    path = definition(tmp_path, busybox, "%post", "    echo built >/opt/made")
-    with make(image=str(path), fakeroot=True) as env:
-        assert env.run("cat /opt/made").stdout == "built\n"
-    path = definition(tmp_path, busybox, "%post", "    echo last words; exit 3")
-    with pytest.raises(EnvironmentUnavailable, match="exit status 3"):
-        resolve(APPTAINER, SingularityConfig(image=str(path), fakeroot=True))
-    assert len(list(cache.glob("*.sif"))) == 1
 
 
 def test_a_build_has_a_time_limit(busybox: Path, cache: Path, tmp_path: Path) -> None:
@@ -122,16 +104,3 @@ def test_a_sandbox_directory(make: Callable[..., Environment], sandbox: Path) ->
         assert env.backend.door is not None  # type: ignore[attr-defined]
     assert not (sandbox / "tmp" / "x").exists(), "the image itself was written to"
     assert not (sandbox / "opt-x").exists(), "the image itself was written to"
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.docker
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-@pytest.mark.skipif(os.geteuid() != 0, reason="the test's user may not speak to the engine")
-def test_an_image_of_the_docker_engine(make: Callable[..., Environment]) -> None:
-    with make(image="docker-daemon://shellward/busybox:latest") as env:
-        assert env.run("echo works").stdout == "works\n"
-        assert env.capabilities.shell == "sh"
-    with pytest.raises(EnvironmentUnavailable, match="cannot be fetched"):
-        make(image="docker-daemon://shellward/no-such:none")

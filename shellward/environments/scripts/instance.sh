@@ -1,11 +1,12 @@
 # Guards an instance from outside: when its lease (script $1, file $2, $3 seconds) has run out, ends the instance $5 with
-# the program $4, and removes what it has left: the program's log files, and the paths $6 and on.
+# the program $4, and removes what it has left: the program's log files, and the paths $7 and on. $6 holds the
+# directories of its background processes.
 # Files that a user of the instance owns can be removed by that user's root alone, hence unshare.
 trap '' HUP INT
-sh -c "$1" shellward-lease "$2" "$3"
+sh -c "$1" shellward-lease "$2" "$3" "" "" "$6" outside
 timeout 60 "$4" -s instance stop --force "$5"
 for d in "${APPTAINER_CONFIGDIR:-$HOME/.apptainer}" "${SINGULARITY_CONFIGDIR:-$HOME/.singularity}"; do
   rm -f "$d"/instances/logs/*/*/"$5".out "$d"/instances/logs/*/*/"$5".err
 done
-shift 5
+shift 6
 rm -rf "$@" || unshare --map-root-user --map-auto rm -rf "$@" || unshare --map-root-user rm -rf "$@"

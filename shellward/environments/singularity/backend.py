@@ -35,6 +35,9 @@ from shellward.environments.singularity.instance import (
 )
 from shellward.environments.singularity.records import Record
 
+# The terminal is the process's alone: the program outside, were it in its session, would end at Ctrl-C, and with it
+# the process.
+_NO_TERMINAL = "echo 'shellward: no terminal can be had here: that needs setsid'; exit 125"
 _NEW = 60.0
 """Seconds in which an instance is being made, and may have no guard yet."""
 
@@ -58,6 +61,11 @@ class SingularityBackend:
     def handle(self) -> str:
         """See Backend."""
         return f"{KIND}:{self.record.name}"
+
+    @property
+    def shell(self) -> str:
+        """See Remembering."""
+        return self.config.shell
 
     @property
     def capabilities(self) -> Capabilities:
@@ -89,10 +97,11 @@ class SingularityBackend:
         variables = {**self.config.env, **(env or {})}
         cwd = cwd or self.config.cwd
         if pty is not None:
-            from shellward.environments.local_pty import open_local_pty
+            from shellward.environments.local_pty import TAKE_LATER, open_local_pty
 
-            words = [*inside(self.record), "sh", "-c", _script(argv, variables, cwd, session=False)]
-            return open_local_pty(words, pty, env=binary.variables(), cwd="/", identity={})
+            taking = ["sh", "-c", f'{TAKE_LATER}; exec "$@"', "shellward", *argv]
+            words = [*inside(self.record), "sh", "-c", _script(taking, variables, cwd, missing=_NO_TERMINAL)]
+            return open_local_pty(words, pty, env=binary.variables(), cwd="/", identity={}, taken=False)
         if self.door is not None:
             channel = self.door.open(argv, variables, cwd)
             if channel is not None:
@@ -166,14 +175,14 @@ class SingularityBackend:
         return Stats(cpu_seconds=seconds, memory_bytes=memory, memory_limit_bytes=None, pids=count)
 
 
-def _script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, *, session: bool = True) -> str:
+def _script(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, missing: str = "") -> str:
+    """Write what the program runs inside: ``argv`` in a session of its own; ``missing``: where there is no setsid."""
     lines = [
         f"cd -- {shlex.quote(cwd)} || exit 126" if cwd else "cd 2>/dev/null || cd /",
         TIDY,
         *(f"export {name}={shlex.quote(value)}" for name, value in env.items()),
-        # At a terminal it has a session already, and would lose that terminal with another.
-        *([f"if command -v setsid >/dev/null; then exec setsid {shlex.join(argv)}; fi"] if session else []),
-        f"exec {shlex.join(argv)}",
+        f"if command -v setsid >/dev/null; then exec setsid {shlex.join(argv)}; fi",
+        missing or f"exec {shlex.join(argv)}",
     ]
     return "\n".join(lines)
 

@@ -28,7 +28,7 @@ from shellward.environments.local import memory_backed
 from shellward.environments.owner import owner
 from shellward.environments.singularity import records
 from shellward.environments.singularity.binary import call, failed, short, variables
-from shellward.environments.singularity.config import CAPABILITIES, KIND, OTHERS, SCRATCH, SingularityConfig
+from shellward.environments.singularity.config import CAPABILITIES, KIND, OTHERS, PROCESSES, SCRATCH, SingularityConfig
 from shellward.environments.singularity.records import Life, Record
 
 _DOOR_PATIENCE: Final = 10.0
@@ -37,6 +37,7 @@ _SHARE: Final = 5
 """See lease.py."""
 _END_LIMIT: Final = 10.0
 _NO_DOOR: Final = 94
+_PROCESSES: Final = PROCESSES.replace("/var/tmp", "var_tmp", 1)  # noqa: S108  # the program's name for it outside
 TIDY: Final = (
     "unset PS1 PROMPT_COMMAND; for f in /.singularity.d/libs/*; do "
     'if [ ! -e "$f" ] && [ "$LD_LIBRARY_PATH" = /.singularity.d/libs ]; then unset LD_LIBRARY_PATH; fi; break; done'
@@ -98,7 +99,7 @@ def _make_directories(record: Record) -> None:
 def _guard(record: Record) -> Life:
     argv = [
         *("sh", "-c", script("instance.sh"), "shellward-guard", script("lease.sh"), f"{record.root}/scratch/lease"),
-        *(str(max(1, round(record.config.lease))), record.binary, record.name),
+        *(str(max(1, round(record.config.lease))), record.binary, record.name, f"{record.disk}/work/{_PROCESSES}"),
         *(record.disk, record.root, str(records.file(record.name))),
     ]
     process = subprocess.Popen(
@@ -208,6 +209,7 @@ def _privileges(config: SingularityConfig) -> list[str]:
 def _arguments(record: Record) -> list[str]:
     config = record.config
     mounts = [
+        "/dev/full:/dev/full",  # other containers have it; --containall leaves it out
         f"{record.root}/scratch:{SCRATCH}",
         f"{record.root}/shared:{INSIDE}:ro",
         *(f"{_source(each.source)}:{each.target}{':ro' if each.read_only else ''}" for each in config.mounts),
