@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from shellward.core.errors import ConnectionLost
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.limits import KILL_GRACE
 from shellward.core.types import StreamName
 from shellward.environments.base import Backend
@@ -117,6 +117,7 @@ class Control:
         self._lock = threading.Lock()
         self._loaded = 0
         self._scripts: set[str] = set()
+        self._closed = False
 
     def open(self) -> None:
         """Open it now, so that it is there when it is needed.
@@ -155,6 +156,8 @@ class Control:
             return self._run(text)
 
     def _ready(self) -> None:
+        if self._closed:  # whoever closed it has seen its channel, and would not see another
+            raise EnvironmentUnavailable("this environment was closed; create a new one")
         self._shell.ensure()
         if self._loaded == self._shell.pid:
             return
@@ -217,8 +220,9 @@ class Control:
         self.call(f"echo {value} >{quote(path.encode()).decode()}")
 
     def close(self) -> None:
-        """Close it; with ``sweep`` it cleans up behind itself. Idempotent."""
+        """Close it for good; with ``sweep`` it cleans up behind itself. Idempotent."""
         with self._lock:
+            self._closed = True
             self._shell.close()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.base import Backend
 from shellward.environments.control import Control
 from shellward.environments.shell import Shell
@@ -82,10 +83,16 @@ class Pool:
             self._shells.discard(shell)
 
     def control(self, user: str | None) -> Control:
-        """Return the shell that can signal what ``user`` runs."""
+        """Return the shell that can signal what ``user`` runs.
+
+        Raises:
+            EnvironmentUnavailable: there is none, and nobody would close it.
+        """
         with self._lock:
             control = self._controls.get(user)
             if control is None:
+                if self._closed:
+                    raise EnvironmentUnavailable("this environment was closed; create a new one")
                 sweep = self._backend.scratch if self._backend.lease is None and user is None else None
                 control = Control(self._backend, environment=self._environment, user=user, sweep=sweep)
                 self._controls[user] = control

@@ -66,3 +66,15 @@ def test_a_shell_that_opens_while_the_environment_closes_is_closed(monkeypatch: 
         session.run("true")
     with pytest.raises(ConnectionLost):
         _ = session.shell.channel
+
+
+def test_nobody_opens_a_control_shell_of_an_environment_that_is_closed() -> None:
+    """Who renews the lease may hold one, or ask for one, while others close or detach."""
+    env = environments.create("local")
+    control = env.control(None)
+    assert control.call("echo there") == "there\n"
+    env.close()
+    with pytest.raises(EnvironmentUnavailable, match="closed"):
+        control.call("true")
+    with pytest.raises(EnvironmentUnavailable, match="closed"):
+        env.control(None)
