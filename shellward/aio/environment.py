@@ -287,7 +287,7 @@ async def create(kind: str, *, progress: OnStep | None = None, **config: object)
     return await _made(lambda: registry.create(kind, progress=progress, **config))
 
 
-async def attach(handle: str, *, shell: str = "auto") -> Environment:
+async def attach(handle: str, *, shell: str | None = None) -> Environment:
     """Find a living environment by the handle that another process printed; see ``environments.attach``."""
     return await _made(lambda: registry.attach(handle, shell=shell))
 

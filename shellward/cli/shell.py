@@ -138,7 +138,7 @@ def _made(options: Options) -> "Terminal":
     handle = options.attach
     if ":" not in handle:
         handle = find(handle, everything()).handle
-    return Terminal.attach(handle, shell=options.shell or "auto")
+    return Terminal.attach(handle, shell=options.shell)
 
 
 def _session(environment: "Terminal", options: Options) -> "PtySession":

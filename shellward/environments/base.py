@@ -213,6 +213,20 @@ class Putting(Protocol):
         ...
 
 
+@runtime_checkable
+class Remembering(Protocol):
+    """A backend that knows which shell its sandbox was made with, for clients that attach, too.
+
+    Attributes:
+        shell: as in its configuration, see ``BaseConfig``.
+    """
+
+    @property
+    def shell(self) -> str:
+        """See the class."""
+        ...
+
+
 OnStep = Callable[[str], None]
 """Is called with one line of text for each step of something that takes long."""
 

@@ -54,8 +54,12 @@ def create(kind: str, *, progress: "OnStep | None" = None, **config: object) -> 
     return of(backend(kind).create(config, progress), str(shell))
 
 
-def attach(handle: str, *, shell: str = "auto") -> "Environment":
+def attach(handle: str, *, shell: str | None = None) -> "Environment":
     """Find a living environment by the handle that another process printed, with its files and its state.
+
+    Args:
+        handle: which.
+        shell: the shell of this client's sessions; None: the one that it was made with.
 
     Raises:
         EnvironmentUnavailable: it is not there any more.
@@ -63,7 +67,15 @@ def attach(handle: str, *, shell: str = "auto") -> "Environment":
     """
     from shellward.environments.environment import of
 
-    return of(attach_backend(handle), shell)
+    found = attach_backend(handle)
+    return of(found, shell or shell_of(found))
+
+
+def shell_of(found: "Backend") -> str:
+    """Return the shell that a sandbox was made with, as far as its backend knows."""
+    from shellward.environments.base import Remembering
+
+    return found.shell if isinstance(found, Remembering) else "auto"
 
 
 def attach_backend(handle: str) -> "Backend":

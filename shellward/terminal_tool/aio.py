@@ -54,7 +54,7 @@ class Terminal(Environment):
         )
 
     @classmethod
-    async def attach(cls, handle: str, *, shell: str = "auto", gate: "Gate | None" = None, task: str = "") -> Self:
+    async def attach(cls, handle: str, *, shell: str | None = None, gate: "Gate | None" = None, task: str = "") -> Self:
         """Find a living environment by its handle, and guard it; see ``shellward.Terminal.attach``."""
         return await cls._made(lambda: Guarded.attach(handle, shell=shell, gate=gate, task=task))
 

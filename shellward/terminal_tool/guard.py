@@ -64,7 +64,7 @@ class Terminal(Environment):
         self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
 
     @classmethod
-    def attach(cls, handle: str, *, shell: str = "auto", gate: Gate | None = None, task: str = "") -> Self:
+    def attach(cls, handle: str, *, shell: str | None = None, gate: Gate | None = None, task: str = "") -> Self:
         """Find a living environment by its handle, and guard it; see ``environments.attach``.
 
         Raises:
@@ -72,7 +72,8 @@ class Terminal(Environment):
             ConfigError: that is no handle.
         """
         made = cls.__new__(cls)
-        made._open_guarded(registry.attach_backend(handle), shell, gate, task=task, lasting=True)  # noqa: SLF001  # ours
+        found = registry.attach_backend(handle)
+        made._open_guarded(found, shell or registry.shell_of(found), gate, task=task, lasting=True)  # noqa: SLF001  # ours
         return made
 
     def _open_guarded(self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool) -> None:

@@ -6,7 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from shellward.testing.place import Handle
-from shellward.testing.trial import at_most, eventually, lease, line_of, no_lease, terms
+from shellward.testing.trial import at_most, bash, eventually, lease, line_of, no_lease, terms
 
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
@@ -103,6 +103,21 @@ def another_process_attaches(t: Trial) -> None:
     assert env.read_file(f"{place}/theirs") == b"theirs\n"
     assert env.run("echo $X").stdout == "mine\n"
     sleeper.assert_alive(env)
+
+
+@terms(lease, bash)
+def a_shell_of_ones_own_is_found_again(t: Trial) -> None:
+    """``attach`` has the shell that it was made with, where the backend remembers, unless told otherwise."""
+    from shellward import environments
+    from shellward.environments.base import Remembering
+
+    env = t.fresh(shell="sh")  # noqa: S604  # no such shell
+    if not isinstance(env.backend, Remembering):
+        return
+    for wanted, shell in ((None, "sh"), ("bash", "bash")):
+        other = environments.attach(env.handle, shell=wanted)
+        t.defer(other.detach)
+        assert other.capabilities.shell == shell
 
 
 @terms(lease)

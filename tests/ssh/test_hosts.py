@@ -232,6 +232,10 @@ def test_a_terminal(make: Make) -> None:
         plain.resize(PtySize())
     assert plain.wait(5) == 9
     plain.close()
+    for name, number in (("KILL", 9), ("TERM", 15), ("USR1", 10)):
+        ended = environment.backend.open(["sh", "-c", f"kill -{name} $$; sleep 9"])
+        assert ended.wait(5) == 128 + number
+        ended.close()
 
 
 def test_processes_are_left_while_attached_elsewhere(make: Make) -> None:

@@ -1,5 +1,7 @@
 """Connections that break: noticed in time, told with what came, nothing sent twice, and the next command connects."""
 
+import hashlib
+import os
 import threading
 import time
 from typing import Any
@@ -169,3 +171,34 @@ def _query(through: dict[str, Any]) -> str:
 
     del through
     return f"?config_file={sshd_directory() / 'config'}"
+
+
+@pytest.mark.usefixtures("own_servers")
+@pytest.mark.parametrize("who", ["host", "client"])
+def test_keys_that_are_changed_in_mid_stream(make: Make, who: str) -> None:
+    """With every megabyte, both ways and while other commands run: nothing is lost."""
+    environment = make(host="shellward-jump" if who == "host" else "shellward-target")
+    transport = environment.backend.pool.transports[0]
+    if who == "client":
+        transport.packetizer.REKEY_BYTES = 1 << 20
+    keys = {transport.H}
+    count = 0
+
+    def came(chunk: Chunk) -> None:
+        nonlocal count
+        count += len(chunk.data)
+        keys.add(transport.H)
+
+    beside: list[str] = []
+    thread = threading.Thread(
+        target=lambda: beside.extend(environment.run(f"sleep 0.1; echo {number}").stdout for number in range(8))
+    )
+    thread.start()
+    environment.run("head -c 30000000 /dev/zero", on_output=came).check()
+    data = os.urandom(10_000_000)
+    digest = environment.run("sha256sum", stdin=data).stdout.split()[0]
+    thread.join(30)
+    assert count == 30_000_000
+    assert digest == hashlib.sha256(data).hexdigest()
+    assert beside == [f"{number}\n" for number in range(8)]
+    assert len(keys) > 5

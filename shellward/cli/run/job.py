@@ -104,7 +104,7 @@ class Job:
             from shellward.cli.env.find import everything, find
 
             handle = find(handle, everything()).handle
-        return Terminal.attach(handle, shell=self.options.shell or "auto")
+        return Terminal.attach(handle, shell=self.options.shell)
 
     def _run(self, environment: "Terminal") -> None:
         self._progress.end()

@@ -48,6 +48,11 @@ class DockerBackend:
         return f"docker:{where}{self.container.id}"
 
     @property
+    def shell(self) -> str:
+        """See Remembering."""
+        return self.config.shell
+
+    @property
     def capabilities(self) -> Capabilities:
         """See Backend."""
         return Capabilities(

@@ -7,7 +7,8 @@ file in the user's home, no program.
 import re
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from shellward.environments.config import parse_config
 from shellward.environments.ssh import boot, records, sftp
 from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
+from shellward.environments.ssh.forward import Forward
 from shellward.environments.ssh.host import ask, call, complaint, end, find, seconds, start
 from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
@@ -27,6 +29,8 @@ from shellward.environments.ssh.target import resolve, sdk
 _LOOK_LIMIT = 5.0
 _START_LIMIT = 10.0
 _TERMINAL = "xterm-256color"
+_TICKS = 100
+"""Of a second, in /proc/*/stat (see scripts/kill.sh)."""
 
 
 class SshBackend:
@@ -41,16 +45,18 @@ class SshBackend:
         self.processes = f"{scratch}/processes"
         self.handle = handle_of(settings, scratch)
         self.lease: float | None = kept.lease
+        self.shell = kept.shell
         self._kept = kept
         self._destroyed = False
         self._lock = threading.Lock()
         self._generation = pool.generation
         self._reviving = threading.Lock()
+        self._forwards: dict[int, Forward] = {}
 
     @property
     def capabilities(self) -> Capabilities:
         """See Backend."""
-        return Capabilities(attach=True, pty=True)
+        return Capabilities(attach=True, pty=True, expose=True, stats=True)
 
     def open(
         self,
@@ -134,10 +140,12 @@ class SshBackend:
         else:
             records.forget(self.handle)
         finally:
+            self._end_forwards()
             self.pool.close()
 
     def detach(self) -> None:
         """See Backend."""
+        self._end_forwards()
         self.pool.close()
 
     def snapshot(self) -> str:
@@ -149,12 +157,31 @@ class SshBackend:
         raise Unsupported(f"go back to snapshot {snapshot!r}", self.kind)
 
     def expose(self, port: int) -> str:
-        """See Backend."""
-        raise Unsupported(f"expose port {port}", self.kind, "make a tunnel: ssh -L")
+        """See Backend. As long as this client is there: through its connections."""
+        with self._lock:
+            if port not in self._forwards:
+                self._revive()
+                with suppress(EnvironmentUnavailable):  # nobody listens there yet
+                    channel, connection = self.pool.tunnel(port)
+                    abandon(channel)
+                    self.pool.release(connection)
+                self._forwards[port] = Forward(lambda: self._tunnel(port))
+            return self._forwards[port].address
+
+    def _tunnel(self, port: int) -> tuple[Any, Callable[[], None]]:
+        channel, connection = self.pool.tunnel(port)
+        return channel, lambda: self.pool.release(connection)
+
+    def _end_forwards(self) -> None:
+        with self._lock:
+            forwards, self._forwards = list(self._forwards.values()), {}
+        for each in forwards:
+            each.close()
 
     def stats(self) -> Stats:
-        """See Backend."""
-        raise Unsupported("tell what they use", self.kind, "they share the host with everything else")
+        """See Backend. Of the processes that live now; the host's own and others' are not among them."""
+        ticks, pages, count, page = map(int, call(self.pool, boot.usage(self.scratch)).split())
+        return Stats(cpu_seconds=ticks / _TICKS, memory_bytes=pages * page, pids=count)
 
 
 def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshBackend:
@@ -169,7 +196,7 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshB
     try:
         pool.connect()
         name = secrets.token_hex(10)
-        kept = Kept(cwd="", env=settings.env, lease=settings.lease)
+        kept = Kept(cwd="", env=settings.env, lease=settings.lease, shell=settings.shell)
         text = boot.setup(name, msgspec.json.encode(kept), settings.cwd, seconds(settings.lease))
         answer = ask(pool, text)
         where = re.search(rf"^(/.*/shellward-{name})\n(/.*)\n\Z", answer.out, re.MULTILINE | re.DOTALL)

@@ -129,6 +129,11 @@ def end(scratch: str) -> bytes:
     return values + _sweeper().encode() + last
 
 
+def usage(scratch: str) -> bytes:
+    """Return the script that says what an environment's processes use."""
+    return b"i=%s\n" % quote(mark(scratch).encode()) + (script("kill.sh") + script("usage.sh")).encode()
+
+
 def _sweeper() -> str:
     return script("kill.sh") + script("sweep.sh")
 

@@ -136,10 +136,7 @@ class SshChannel:
             raise ConnectionLost(self._lost() or "the process on the host has ended") from error
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """See Channel. The host tells an exit status at the end of the stream; 255 where it told none.
-
-        That is so for a process without a terminal that a signal ended: paramiko drops what the host says of it.
-        """
+        """See Channel. The host tells an exit status at the end of the stream; 255 where it told none."""
         event = self._channel.status_event
         if not event.wait(timeout):
             return None

@@ -140,8 +140,10 @@ class Kept(msgspec.Struct, frozen=True):
         cwd: directory to begin in, as an absolute path.
         env: variables for every command.
         lease: seconds.
+        shell: see BaseConfig.
     """
 
     cwd: str
     env: dict[str, str]
     lease: float
+    shell: str = "auto"

@@ -4,11 +4,13 @@ import contextlib
 import logging
 import math
 import random
+import signal
 import socket
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from shellward.core.errors import EnvironmentUnavailable
@@ -31,6 +33,8 @@ _PAUSES: Final = (0.2, 0.5, 1.0)
 _LOG: Final = "shellward.ssh.paramiko"
 _GLOBAL_REQUEST: Final = b"\x50"
 """RFC 4254, section 4."""
+_CHANNEL_REQUEST: Final = 98
+"""RFC 4254, section 9."""
 _entrances: weakref.WeakValueDictionary[tuple[str, int], threading.Semaphore] = weakref.WeakValueDictionary()
 _lock: Final = threading.Lock()
 
@@ -187,7 +191,24 @@ def _transport(target: Target, link: Link) -> Any:
     quick = [name for name in ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com") if name in options.ciphers]
     options.ciphers = tuple(quick + [name for name in options.ciphers if name not in quick])
     KnownHosts(target).prefer(transport)
+    handlers = transport._channel_handler_table  # noqa: SLF001  # there is no other way in
+    usual = handlers[_CHANNEL_REQUEST]
+    transport._channel_handler_table = {**handlers, _CHANNEL_REQUEST: partial(_channel_request, usual)}  # noqa: SLF001
     return transport
+
+
+def _channel_request(usual: Callable[[Any, Any], None], channel: Any, message: Any) -> None:
+    """Take the signal that has ended a process (RFC 4254, section 6.10), which paramiko drops, as a shell would."""
+    begin = message.packet.tell()
+    if message.get_text() == "exit-signal":
+        message.get_boolean()
+        name = f"SIG{message.get_text()}"
+        if name in signal.Signals.__members__:
+            channel.exit_status = 128 + signal.Signals[name]
+            channel.status_event.set()
+        return
+    message.packet.seek(begin)
+    usual(channel, message)
 
 
 def _shake_hands(target: Target, transport: Any, deadline: float) -> None:

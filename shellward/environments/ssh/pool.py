@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Any, Final
 
-from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.errors import EnvironmentUnavailable, Unsupported
 from shellward.environments.ssh.config import SshConfig
 from shellward.environments.ssh.connection import Connection, connect
 from shellward.environments.ssh.target import Target, sdk
@@ -15,6 +15,8 @@ _PAUSE: Final = 1.0
 """Seconds for which a connection that refused a channel is let alone: one that was closed may still be on its way."""
 _OPEN_LIMIT: Final = 10.0
 _MOST_FAILURES: Final = 2
+_PROHIBITED: Final = 1
+"""RFC 4254, section 5.1."""
 
 
 class Pool:
@@ -81,6 +83,29 @@ class Pool:
             else:
                 connection.served = True
                 return channel, connection
+
+    def tunnel(self, port: int) -> tuple[Any, Connection]:
+        """Open a channel to a TCP port of the host; ``release`` gives it back.
+
+        Raises:
+            Unsupported: the host forbids it.
+            EnvironmentUnavailable: nobody listens there, or the host cannot be reached.
+        """
+        paramiko = sdk()
+        connection = self._connection(())
+        try:
+            to = ("localhost", port)
+            channel = connection.transport.open_channel("direct-tcpip", to, ("127.0.0.1", 0), timeout=_OPEN_LIMIT)
+        except BaseException as error:
+            self._release(connection)
+            if isinstance(error, paramiko.ChannelException) and error.code == _PROHIBITED:
+                how = "its server forbids it (sshd_config: AllowTcpForwarding, PermitOpen)"
+                raise Unsupported(f"expose port {port}", "ssh", how) from error
+            if isinstance(error, paramiko.SSHException | EOFError | OSError):
+                why = connection.why_lost() or f"port {port} of {self._target.name} cannot be reached: {error}"
+                raise EnvironmentUnavailable(why) from error
+            raise
+        return channel, connection
 
     def release(self, connection: Connection) -> None:
         """Take back a channel that was closed. A further connection that has none any more is closed."""
@@ -156,6 +181,12 @@ class Pool:
         """How many connections are open."""
         with self._lock:
             return len(self._connections)
+
+    @property
+    def transports(self) -> list[Any]:
+        """Those of the connections that there are now."""
+        with self._lock:
+            return [each.transport for each in self._connections]
 
     def close(self) -> None:
         """Close all. Idempotent."""
