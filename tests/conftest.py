@@ -2,7 +2,7 @@
 
 import pytest
 
-SLOW_PLACES = ("ssh-sh", "ssh-root")
+SLOW_PLACES = ("ssh-sh", "ssh-root", "ssh-container")
 """Further users of a server that the quick lane reaches already."""
 
 
@@ -15,6 +15,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             group = place.name  # one suite, so one environment that most of its checks share
             if place.name in SLOW_PLACES:
                 item.add_marker(pytest.mark.slow)
+            if "daemon_restarted" in item.name:
+                item.add_marker(pytest.mark.alone)
         elif "unit/aio" in item.nodeid:
             group = "aio"  # they look for processes by name
         elif "/ssh/" in item.nodeid:

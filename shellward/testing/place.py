@@ -225,11 +225,21 @@ def ssh_processes(directory: Path, user: str) -> Callable[[Viewed], list[Seen]]:
     of the servers' table.
     """
     uid = pwd.getpwnam(user).pw_uid if user in {entry.pw_name for entry in pwd.getpwall()} else -1
+    return host_processes(lambda: (directory / "pid").read_text().strip(), lambda: uid)
+
+
+def host_processes(first: Callable[[], str], user: Callable[[], int]) -> Callable[[Viewed], list[Seen]]:
+    """Make such a view of a process table that is a part of this machine's.
+
+    Args:
+        first: gives the number of one of its processes, in this machine's table.
+        user: gives the number of who logs in.
+    """
 
     def processes(env: Viewed) -> list[Seen]:
         ours = (env.handle.partition("?")[0].rpartition("-")[2] + ";").encode()
         try:
-            table = Path("/proc", (directory / "pid").read_text().strip(), "ns", "pid").readlink()
+            table, uid = Path("/proc", first(), "ns", "pid").readlink(), user()
         except OSError:
             return []
         found = []

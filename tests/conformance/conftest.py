@@ -12,7 +12,8 @@ from shellward.testing.leaks import assert_nothing_new, holdings  # noqa: E402
 from shellward.testing.place import Place  # noqa: E402
 from shellward.testing.trial import CLIENT_LEASE, eventually  # noqa: E402
 
-from .places import why_absent  # noqa: E402
+from . import host  # noqa: E402
+from .places import SSH_CONTAINER, why_absent  # noqa: E402
 
 
 def required() -> set[str]:
@@ -38,6 +39,8 @@ class Places:
     def at(self, place: Place) -> Conformance:
         if self._now is None or self._now.place is not place:
             self.leave()
+            if place is SSH_CONTAINER:
+                host.start()  # before what is there is counted
             self._before = holdings()
             self._now = Conformance(place)
         return self._now

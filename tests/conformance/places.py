@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import uuid
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -26,16 +25,13 @@ from shellward.testing.place import (
     singularity_named,
     singularity_processes,
     singularity_removes,
-    ssh_left_behind,
-    ssh_processes,
-    ssh_small_disk,
-    sshd_directory,
 )
 
+from .mounts import IS_ROOT, RUN, can_mount
+from .ssh_places import SSH, SSH_CONTAINER
+
 ROOT = Path(__file__).resolve().parents[2]
-RUN = uuid.uuid4().hex[:12]
 LABEL = "shellward.conformance"
-IS_ROOT = os.geteuid() == 0
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
 SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
 SSHD = ROOT / "tests" / "services" / "sshd"
@@ -132,57 +128,6 @@ def docker(name: str, image: str, **more: Any) -> Place:
     )
 
 
-def ssh(name: str, user: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
-    """A real sshd on this machine (tests/services/sshd), whose sessions have a process table of their own."""
-    directory = sshd_directory()
-    small = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{name}")
-    nobody_there = {"known_hosts": str(directory / "nothing")}
-    return Place(
-        name=name,
-        kind="ssh",
-        config={"host": "shellward-target", "user": user, "config_file": str(directory / "config"), **(changes or {})},
-        processes=ssh_processes(directory, user),
-        root=user == "root",
-        python=shutil.which("python3") is not None,
-        shared_host=True,
-        left_behind=ssh_left_behind(user),
-        faults=Faults(
-            kill_sandbox="the host is not ours to remove; tests/ssh cuts connections instead",
-            restart_daemon="tests/ssh ends the server and its sessions",
-            small_disk=(lambda: ssh_small_disk(directory, small)) if can_mount() else "needs root to mount one",
-            small_memory="the host's limits are its own",
-            few_pids="the host's limits are its own",
-            shared_directory="nothing is mounted on a host",
-        ),
-        refusals=[
-            Refusal(name="closed port", config={"port": 9}, mentions=("port 9", "refuses")),
-            Refusal(name="unknown name", config={"host": "no-such-host.invalid"}, mentions=("no-such-host.invalid",)),
-            Refusal(name="unknown host key", config=nobody_there, mentions=("SHA256:",)),
-            Refusal(name="wrong key", config={"identity_file": str(directory / "other")}, mentions=("other",)),
-            Refusal(name="no key", config={"identity_file": str(directory / "none")}, mentions=("no such file",)),
-            Refusal(name="no shell", config={"user": "shellward-nologin"}, mentions=("not available",)),
-            Refusal(name="password only", config={"user": "shellward-password"}, mentions=("password",)),
-        ],
-        wrong_settings={
-            "colour": "blue",
-            "env": 7,
-            "cwd": 7,
-            "host": 7,
-            "port": "many",
-            "user": {},
-            "identity_file": 7,
-            "known_hosts": 7,
-            "host_keys": "whatever",
-            "config_file": 7,
-            "connect_timeout": "soon",
-            "keepalive": 0,
-            "lease": "soon",
-            "passphrase": "open sesame",
-        },
-        **more,
-    )
-
-
 def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
     """A real Apptainer on this machine (tests/services/apptainer), as the user who runs the tests."""
     begin = f"{name}-{RUN}"
@@ -249,18 +194,6 @@ def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
         yield SmallDisk({"mounts": [{"source": str(directory), "target": "/small"}]}, "/small")
 
 
-@cache
-def can_mount() -> bool:
-    """Whether this process may mount a tmpfs: root in most places, not in every container."""
-    if not IS_ROOT:
-        return False
-    with tempfile.TemporaryDirectory() as directory:
-        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], capture_output=True, check=False).returncode:
-            return False
-        subprocess.run(["umount", directory], check=True)
-    return True
-
-
 def busybox_sh() -> str:
     """Make a path whose program is busybox in its role as ``sh``."""
     directory = Path(tempfile.gettempdir(), f"shellward-busybox-{os.getuid()}")
@@ -277,9 +210,6 @@ LOCAL_SH = local("local-sh", "sh", shell="sh")
 LOCAL_BUSYBOX = local("local-busybox", busybox_sh(), shell="sh", deviations=BUSYBOX)
 DOCKER_BASH = docker("docker-bash", "shellward/sandbox:latest", other_user="nobody")
 DOCKER_BUSYBOX = docker("docker-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
-SSH_BASH = ssh("ssh-bash", "shellward-ssh")
-SSH_SH = ssh("ssh-sh", "shellward-sh", shell="sh", changes={"shell": "sh"})
-SSH_ROOT = ssh("ssh-root", "root")
 SINGULARITY: tuple[Place, ...]
 if "singularity" not in os.environ.get("SHELLWARD_TEST_REQUIRE", "").split(","):
     SINGULARITY = ()  # a lane of its own: tests/run --singularity
@@ -290,7 +220,7 @@ else:
         singularity("singularity-user", root=False),
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, *SINGULARITY)
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, *SSH, *SINGULARITY)
 
 
 @cache
@@ -301,7 +231,7 @@ def why_absent(place: Place) -> str:
     if place.kind == "local":
         shell = str(place.config["shell"])
         return "" if shutil.which(shell) else f"{shell} is not installed"
-    if place.kind == "ssh":
+    if place.kind == "ssh" and place is not SSH_CONTAINER:
         there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
         return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
     if place.kind == "singularity":
@@ -309,6 +239,6 @@ def why_absent(place: Place) -> str:
         return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
     if shutil.which("docker") is None:
         return "the docker command is not installed"
-    image = str(place.config["image"])
+    image = str(place.config.get("image", "shellward/sandbox:latest"))
     found = subprocess.run(["docker", "image", "inspect", image], capture_output=True, text=True, check=False)
     return "" if found.returncode == 0 else f"image {image}: {found.stderr.strip()}"
