@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.errors import ShellwardError
 
 _PIECE: Final = 1 << 16
 _HERE: Final = "127.0.0.1"
@@ -72,7 +72,7 @@ class Forward:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
                 channel, release = self._open_tunnel()
-            except EnvironmentUnavailable:
+            except ShellwardError:
                 return  # nobody listens there, or the host is gone: that is all a TCP connection can tell
             stack.callback(release)
             stack.callback(channel.close)
