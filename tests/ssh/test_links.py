@@ -173,6 +173,29 @@ def _query(through: dict[str, Any]) -> str:
     return f"?config_file={sshd_directory() / 'config'}"
 
 
+def test_many_who_cannot_reach_a_host_hear_it_together(make: Make, proxy: Proxy, through: dict[str, Any]) -> None:
+    environment = make(**through, connect_timeout=2)
+    in_mid_command(environment, proxy.stall)
+    ends: list[BaseException] = []
+
+    def one() -> None:
+        try:
+            environment.run("true")
+        except EnvironmentUnavailable as error:
+            ends.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(10)]
+    start = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - start < 8, "one after the other they would wait 20 s"
+    assert len(ends) == 10
+    proxy.resume()
+    assert environment.run("echo again").stdout == "again\n"
+
+
 @pytest.mark.usefixtures("own_servers")
 @pytest.mark.parametrize("who", ["host", "client"])
 def test_keys_that_are_changed_in_mid_stream(make: Make, who: str) -> None:

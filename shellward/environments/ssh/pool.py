@@ -1,5 +1,6 @@
 """The connections of one environment: a server takes so many channels on each (MaxSessions), so there are several."""
 
+import math
 import threading
 import time
 from typing import Any, Final
@@ -38,6 +39,8 @@ class Pool:
         self._connections: list[Connection] = []
         self._limit = _MAX_SESSIONS
         self._closed = False
+        self._failed = (-math.inf, "")
+        """When the host could last not be reached, and why."""
         self.generation = 0
 
     def connect(self) -> None:
@@ -138,10 +141,18 @@ class Pool:
         """Reserve a channel on a connection that has room; make one where none has."""
         if found := self._with_room(without):
             return found
+        since = time.monotonic()
         with self._connecting:  # servers turn away those who come in a crowd (MaxStartups)
             if found := self._with_room(without):
                 return found
-            made = connect(self._target, self._settings)
+            when, why = self._failed
+            if when > since:  # others have tried since: each would wait as long again for the same answer
+                raise EnvironmentUnavailable(why)
+            try:
+                made = connect(self._target, self._settings)
+            except EnvironmentUnavailable as error:
+                self._failed = (time.monotonic(), str(error))
+                raise
             with self._lock:
                 if not self._closed:
                     made.channels = 1
