@@ -1,6 +1,7 @@
 """What the tests of SSH share: real servers (tests/services/sshd), and a proxy before them that can break."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -80,15 +81,15 @@ def through(proxy: Proxy, keys: Path, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def own_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Servers of this test's own, which it may break; where their keys and the client's configuration are."""
-    directory = tmp_path / "servers"
+    # Not in pytest's directory, which every run of it closes to others: the servers read their authorized keys as the
+    # user who logs in.
+    directory = Path(tempfile.mkdtemp(prefix="shellward-servers-"))
+    directory.chmod(0o755)
     monkeypatch.setenv("SHELLWARD_SSHD_DIR", str(directory))
     monkeypatch.setenv("SHELLWARD_SSHD_PORT", str(PORT + 100))
-    for each in (tmp_path, *tmp_path.parents):
-        if each == Path(tempfile.gettempdir()):
-            break
-        each.chmod(0o755)  # the servers read their authorized keys as the user who logs in
     subprocess.run([SERVICE, "start"], check=True, capture_output=True)
     yield directory
     subprocess.run([SERVICE, "stop"], check=True, capture_output=True)
+    shutil.rmtree(directory)

@@ -272,7 +272,7 @@ def test_who_is_turned_away_comes_again(make: Make) -> None:
     held = [socket.create_connection(("127.0.0.1", PORT + 100)) for _ in range(8)]
     for each in held:
         assert each.recv(4) == b"SSH-"
-    with pytest.raises(EnvironmentUnavailable, match="closes them at once"):
+    with pytest.raises(EnvironmentUnavailable, match="closes them before it speaks SSH"):
         make()
     for each in held:
         each.close()

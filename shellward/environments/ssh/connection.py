@@ -230,7 +230,10 @@ def _explained(target: Target, transport: Any, link: Link) -> Iterator[None]:
         cause = transport.saved_exception or error
         detail = link.lost or " ".join(str(cause).split())[:200] or type(cause).__name__
         if not transport.remote_version and not link.lost and isinstance(cause.__context__, EOFError | ConnectionError):
-            raise _TurnedAway(f"{name} accepts connections and closes them at once; are there too many?") from error
+            raise _TurnedAway(
+                f"{name} accepts connections and closes them before it speaks SSH; "
+                "is that an SSH server, and has it room for one more (MaxStartups)?"
+            ) from error
         if "banner" in detail or "timed out" in detail.lower() or isinstance(cause, EOFError | TimeoutError):
             raise EnvironmentUnavailable(
                 f"{name} accepts connections but does not speak SSH in time: {detail}; is that an SSH server?"
