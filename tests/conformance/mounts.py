@@ -1,0 +1,22 @@
+"""What the descriptions of places share: the run's own name, and whether a file system can be mounted."""
+
+import os
+import subprocess
+import tempfile
+import uuid
+from functools import cache
+
+RUN = uuid.uuid4().hex[:12]
+IS_ROOT = os.geteuid() == 0
+
+
+@cache
+def can_mount() -> bool:
+    """Whether this process may mount a tmpfs: root in most places, not in every container."""
+    if not IS_ROOT:
+        return False
+    with tempfile.TemporaryDirectory() as directory:
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], capture_output=True, check=False).returncode:
+            return False
+        subprocess.run(["umount", directory], check=True)
+    return True
