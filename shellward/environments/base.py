@@ -213,6 +213,19 @@ class Putting(Protocol):
         ...
 
 
+@runtime_checkable
+class Renewing(Protocol):
+    """A backend whose sandboxes have somebody else to be told that a client lives, beside the file of the lease."""
+
+    def renew(self) -> None:
+        """Tell it. Is called several times in the length of a lease, and may do nothing.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is not there, or not reachable now.
+        """
+        ...
+
+
 OnStep = Callable[[str], None]
 """Is called with one line of text for each step of something that takes long."""
 

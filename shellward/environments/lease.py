@@ -5,6 +5,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from shellward.core.errors import EnvironmentUnavailable
+from shellward.environments.base import Renewing
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
@@ -65,6 +66,8 @@ def renew(environment: "Environment", value: int) -> None:
     """Tell the sandbox that its client lives."""
     try:
         environment.control(None).beat(f"{environment.backend.scratch}/lease", value)
+        if isinstance(environment.backend, Renewing):
+            environment.backend.renew()
     except EnvironmentUnavailable:
         # Gone, or not reachable now: the command that needs it will say so, and this is tried again.
         return

@@ -1,0 +1,115 @@
+"""The way to Daytona: the SDK, found when it is used; its errors turned into ours."""
+
+import contextlib
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from shellward.core.errors import EnvironmentUnavailable, MissingDependency
+from shellward.environments.daytona.config import KIND, DaytonaConfig
+
+_OURS: Final = "https://app.daytona.io/api"
+_KEY: Final = "make one at https://app.daytona.io/dashboard/keys and set DAYTONA_API_KEY (or api_key)"
+_WORDS: Final = 300
+
+
+def sdk() -> Any:
+    """Import the Daytona SDK.
+
+    Raises:
+        MissingDependency: it is not installed.
+    """
+    try:
+        import daytona
+    except ImportError as error:
+        raise MissingDependency("the Daytona SDK", KIND) from error
+    return daytona
+
+
+class Client:
+    """A client of the SDK's, with what it does not offer: an end.
+
+    Attributes:
+        api: the SDK's ``Daytona``.
+        key: what it authenticates with.
+        url: of the API.
+    """
+
+    def __init__(self, settings: DaytonaConfig) -> None:
+        daytona = sdk()
+        self.key = settings.api_key or os.environ.get("DAYTONA_API_KEY") or ""
+        self.url = settings.api_url or os.environ.get("DAYTONA_API_URL") or _OURS
+        target = settings.target or os.environ.get("DAYTONA_TARGET")
+        if not self.key:
+            raise EnvironmentUnavailable(f"no credentials for Daytona: {_KEY}")
+        # The rest of what it could read from the directory's .env files is not asked for. It waits by asking: a socket
+        # for events would be one more connection per environment, and would be there for the moment of creation alone.
+        config = daytona.DaytonaConfig(
+            api_key=self.key, api_url=self.url, target=target, use_deprecated_polling=True, otel_enabled=False
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.api = daytona.Daytona(config)
+
+    def close(self) -> None:
+        """Close its connections. The SDK leaves that to the garbage collector (0.226)."""
+        for part in ("_api_client", "_toolbox_api_client"):
+            rest = getattr(getattr(self.api, part, None), "rest_client", None)
+            pools = getattr(rest, "pool_manager", None)
+            if pools is not None:
+                pools.clear()
+        http = getattr(self.api, "_http_client", None)
+        if http is not None:
+            http.close()
+
+
+@contextmanager
+def mapped(what: str) -> Iterator[None]:
+    """Turn what the SDK raises into our errors, with the cause kept and with what to do."""
+    daytona = sdk()
+    try:
+        yield
+    except daytona.DaytonaError as error:
+        raise EnvironmentUnavailable(explained(error, what)) from error
+
+
+def explained(error: Any, what: str) -> str:
+    """Say in one line what an error of the SDK's means and what to do."""
+    daytona = sdk()
+    said = short(str(error))
+    advice = {
+        daytona.DaytonaAuthenticationError: f"Daytona does not accept the API key (expired or revoked?): {_KEY}",
+        daytona.DaytonaRateLimitError: "Daytona's rate limit is reached; wait a little, or ask for fewer at once",
+    }
+    for kind, words in advice.items():
+        if isinstance(error, kind):
+            return f"{what}: {words} ({said})"
+    if re.search(r"\blimit exceeded|\bquota\b", said, re.IGNORECASE):
+        return f"{what}: the organization's quota is used up: end sandboxes (shellward env ls), or raise it ({said})"
+    if isinstance(error, daytona.DaytonaForbiddenError):
+        return f"{what}: this API key may not do that; give it the permission in Daytona's dashboard ({said})"
+    if isinstance(error, daytona.DaytonaSpotEvictedError):
+        return f"{what}: Daytona has evicted the sandbox; create a new environment ({said})"
+    if isinstance(error, daytona.DaytonaNotFoundError):
+        return f"{what}: not there any more, or never was ({said})"
+    if isinstance(error, daytona.DaytonaTimeoutError):
+        return f"{what}: Daytona did not get ready in time; see its state in the dashboard ({said})"
+    if isinstance(error, daytona.DaytonaConnectionError) or "Max retries exceeded" in said:
+        return f"{what}: Daytona cannot be reached; is the network there, and is DAYTONA_API_URL right? ({said})"
+    if getattr(error, "status_code", None) in (500, 502, 503, 504):
+        return f"{what}: Daytona does not work just now; try again later ({said})"
+    return f"{what}: {said}"
+
+
+def short(text: str) -> str:
+    """Put what Daytona says on one line."""
+    return " ".join(text.split())[:_WORDS]
+
+
+def quietly(doing: Any) -> None:
+    """Do something whose failure changes nothing: what it would have ended ends by itself."""
+    with contextlib.suppress(sdk().DaytonaError):
+        doing()
