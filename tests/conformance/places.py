@@ -11,6 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shellward.testing.daytona_place import (
+    daytona_absent,
+    daytona_evicts,
+    daytona_labelled,
+    daytona_processes,
+    daytona_small_disk,
+)
 from shellward.testing.place import (
     Faults,
     Place,
@@ -243,6 +250,60 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
     )
 
 
+def daytona(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
+    """The loopback service of ``shellward.testing.services``, which the first test of a place starts."""
+    return Place(
+        name=name,
+        kind="daytona",
+        config={"labels": {"conformance": f"{RUN}-{name}"}, **(changes or {})},
+        processes=daytona_processes,
+        left_behind=lambda: daytona_labelled("conformance", f"{RUN}-{name}"),
+        faults=Faults(
+            kill_sandbox=daytona_evicts,
+            restart_daemon="a cloud does not restart; tests/daytona has what breaks",
+            small_disk=daytona_small_disk,
+            small_memory="the loopback service limits nothing",
+            few_pids="the loopback service limits nothing",
+            shared_directory="nothing of this machine is mounted in a cloud",
+        ),
+        refusals=[
+            Refusal(name="no key", variables={"DAYTONA_API_KEY": ""}, mentions=("DAYTONA_API_KEY",)),
+            Refusal(name="wrong key", variables={"DAYTONA_API_KEY": "wrong"}, mentions=("DAYTONA_API_KEY",)),
+            Refusal(name="closed port", config={"api_url": "http://127.0.0.1:9/api"}, mentions=("cannot be reached",)),
+            Refusal(name="missing snapshot", config={"snapshot": "no-such-snapshot"}, mentions=("no-such-snapshot",)),
+            Refusal(name="missing image", config={"image": "no-such/image:1"}, mentions=("no-such/image:1",)),
+        ],
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "snapshot": 7,
+            "image": 7,
+            "api_key": 7,
+            "api_url": 7,
+            "target": 7,
+            "user": {},
+            "language": "cobol",
+            "cpus": 2,
+            "memory": "plenty",
+            "disk": "much",
+            "gpus": "many",
+            "labels": "x",
+            "volumes": [{"nome": "x"}],
+            "network": "bridged",
+            "network_allow": "all",
+            "public": "perhaps",
+            "lease": "soon",
+            "auto_stop": -1,
+            "auto_archive": -1,
+            "auto_delete": -2,
+            "ttl": -1,
+            "create_timeout": 0,
+        },
+        **more,
+    )
+
+
 @contextlib.contextmanager
 def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
     with local_small_disk(directory):
@@ -290,7 +351,8 @@ else:
         singularity("singularity-user", root=False),
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, *SINGULARITY)
+DAYTONA = daytona("daytona")
+PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, DAYTONA, *SINGULARITY)
 
 
 @cache
@@ -304,6 +366,8 @@ def why_absent(place: Place) -> str:
     if place.kind == "ssh":
         there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
         return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
+    if place.kind == "daytona":
+        return daytona_absent()
     if place.kind == "singularity":
         there = shutil.which("apptainer") is not None and SIF.exists()
         return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"

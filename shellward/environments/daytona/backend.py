@@ -107,7 +107,7 @@ class DaytonaBackend:
     ) -> TerminalChannel:
         text = boot.terminal(argv, env, cwd, size, key, self.scratch)
         wire = self._wire(size)
-        name = self._named[wire.fileno()]
+        name = wire.name
 
         def resize(wanted: PtySize) -> None:
             try:
@@ -126,14 +126,10 @@ class DaytonaBackend:
         self._remember(channel)
         return channel
 
-    _named: dict[int, str] = {}
-
     def _wire(self, size: PtySize) -> Wire:
         name = f"shellward-{secrets.token_hex(8)}"
         variables = {keeping.SANDBOX: f"{keeping.mark(self.scratch)};", "HISTFILE": "/dev/null"}
-        wire = Wire.open(self._http, self._toolbox, self.client.key, name, size, "", variables)
-        self._named[wire.fileno()] = name
-        return wire
+        return Wire.open(self._http, self._toolbox, self.client.key, name, size, "", variables)
 
     def _start(self, wires: Sequence[tuple[Wire, bytes]]) -> None:
         """Have the shells at terminals read a script each, and run it."""

@@ -43,14 +43,16 @@ class Wire:
     """A websocket. One thread reads at a time and one writes at a time.
 
     Attributes:
+        name: of the terminal.
         status: exit status of the terminal's shell, once it was told; -1: by a signal.
         lost: why it has ended; empty: it has not, or as it should.
         over: nothing comes any more.
     """
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: Any, name: str) -> None:
         from wsproto.connection import Connection, ConnectionType
 
+        self.name = name
         self._response = response
         self._stream = response.extensions["network_stream"]
         self._socket: socket.socket = self._stream.get_extra_info("socket")
@@ -113,7 +115,7 @@ class Wire:
             finally:
                 response.close()
             raise EnvironmentUnavailable(why)
-        wire = cls(response)
+        wire = cls(response, name)
         try:
             wire._greet()
         except BaseException:
@@ -240,10 +242,14 @@ class Wire:
             ConnectionLost: it has ended, or nothing was taken for ``timeout`` seconds.
         """
         from wsproto.events import BytesMessage
+        from wsproto.utilities import LocalProtocolError
 
         with self._sending:
             for at in range(0, len(data), _MESSAGE):
-                frame = self._protocol.send(BytesMessage(data[at : at + _MESSAGE]))
+                try:
+                    frame = self._protocol.send(BytesMessage(data[at : at + _MESSAGE]))
+                except LocalProtocolError as error:
+                    raise ConnectionLost(self.lost or "the connection to the sandbox has ended") from error
                 self._send(memoryview(frame), timeout)
                 self._pay()
 

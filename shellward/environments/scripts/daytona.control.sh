@@ -2,7 +2,6 @@
 umask 077
 mkdir "$d" 2>/dev/null
 for f in i o e a b; do mkfifo "$d/$f" 2>/dev/null; done
-trap '' HUP
 exec 3<&0 4<>"$d/a" 5<>"$d/b"
 (
   exec 7<"$d/e" 4<&-
@@ -14,11 +13,11 @@ exec 3<&0 4<>"$d/a" 5<>"$d/b"
 e=$!
 echo >&5
 echo >&5
-# The numbers of: the first terminal's shell, what feeds the input, what takes the output, the process.
+# The numbers of: the first terminal's shell, what feeds the input, what takes the output.
 known() {
   l= t=50
   until [ -e "$d/p" ] || [ "$t" = 0 ]; do t=$((t - 1)) && { sleep 0.1 || sleep 1; }; done
-  read -r l i o p <"$d/p"
+  read -r l i o <"$d/p"
 }
 # Ends the input when $1 bytes of it went through; a system that does not count them has a second.
 finish() {

@@ -8,6 +8,7 @@ recorded, and one that it has no answer for is recorded as lacking. Faults and r
     GET    /_service/calls      {"calls": [...], "lacking": [...]}
     DELETE /_service/calls      forget them
     POST   /_service/faults     {"unavailable": 2, "delay": 0.1, "expired": true, "quota": true, "limited": 1, "cut": 1}
+    GET    /_service/sandboxes  all sandboxes
     GET    /_service/table/ID   the processes of a sandbox
     POST   /_service/evict/ID   a sandbox is gone at once, as if its machine had failed
     POST   /_service/break/ID   the websockets of a sandbox are cut off
@@ -139,8 +140,12 @@ class Service:
     def _mounts(self, asked: dict[str, Any]) -> list[tuple[str, str]]:
         found = []
         for each in asked.get("volumes") or ():
+            volume = next((one for one in self.volumes.values() if one["id"] == each["volumeId"]), None)
             place = self.state / "volumes" / each["volumeId"]
-            place.mkdir(parents=True, exist_ok=True)
+            if volume is not None and not place.exists():
+                place.mkdir(parents=True)
+                if volume["name"].endswith("-1m"):  # for tests of a full disk
+                    _tmpfs(place, "mode=1777,size=1m")
             found.append((str(place), str(each["mountPath"])))
         return found
 
@@ -322,6 +327,10 @@ class Service:
             self.lacking.clear()
         return web.json_response({"calls": self.calls, "lacking": self.lacking})
 
+    async def own_sandboxes(self, _request: web.Request) -> web.StreamResponse:
+        """List all sandboxes."""
+        return web.json_response({"sandboxes": [each.described(self.url) for each in self.sandboxes.values()]})
+
     async def own_faults(self, request: web.Request) -> web.StreamResponse:
         """Set faults; none of them when the request is empty."""
         asked = await request.json()
@@ -392,6 +401,7 @@ class Service:
             ("*", "/toolbox/{id}/{path:.*}", self.toolbox),
             ("*", "/_service/calls", self.own_calls),
             ("POST", "/_service/faults", self.own_faults),
+            ("GET", "/_service/sandboxes", self.own_sandboxes),
             ("*", "/_service/{what}/{id}", self.own_sandbox),
             ("*", "/{path:.*}", self.missing),
         ]
@@ -429,9 +439,14 @@ def _own_mounts(state: Path) -> None:
     if libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None):
         number = ctypes.get_errno()
         raise OSError(number, f"{os.strerror(number)}: this service needs root")
-    if libc.mount(b"tmpfs", str(state).encode(), b"tmpfs", ctypes.c_ulong(0), b"mode=755"):
+    _tmpfs(state, "mode=755")
+
+
+def _tmpfs(place: Path, options: str) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"tmpfs", str(place).encode(), b"tmpfs", ctypes.c_ulong(0), options.encode()):
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), str(state))
+        raise OSError(number, os.strerror(number), str(place))
 
 
 async def serve(image: Path, state: Path, port: int, minute: float) -> None:
