@@ -352,7 +352,23 @@ else:
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
 DAYTONA = daytona("daytona")
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, DAYTONA, *SINGULARITY)
+PLACES = (
+    LOCAL_BASH,
+    LOCAL_SH,
+    LOCAL_BUSYBOX,
+    DOCKER_BASH,
+    DOCKER_BUSYBOX,
+    SSH_BASH,
+    SSH_SH,
+    SSH_ROOT,
+    DAYTONA,
+    *SINGULARITY,
+)
+
+
+def _no_apptainer() -> str:
+    there = shutil.which("apptainer") is not None and SIF.exists()
+    return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
 
 
 @cache
@@ -363,16 +379,17 @@ def why_absent(place: Place) -> str:
     if place.kind == "local":
         shell = str(place.config["shell"])
         return "" if shutil.which(shell) else f"{shell} is not installed"
-    if place.kind == "ssh":
-        there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
-        return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
-    if place.kind == "daytona":
-        return daytona_absent()
-    if place.kind == "singularity":
-        there = shutil.which("apptainer") is not None and SIF.exists()
-        return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
+    if place.kind != "docker":
+        return _no_service(place)
     if shutil.which("docker") is None:
         return "the docker command is not installed"
     image = str(place.config["image"])
     found = subprocess.run(["docker", "image", "inspect", image], capture_output=True, text=True, check=False)
     return "" if found.returncode == 0 else f"image {image}: {found.stderr.strip()}"
+
+
+def _no_service(place: Place) -> str:
+    if place.kind == "ssh":
+        there = subprocess.run([SSHD, "status"], capture_output=True, text=True, check=False)
+        return "" if there.returncode == 0 else f"tests/services/sshd: {there.stdout.strip()}"
+    return daytona_absent() if place.kind == "daytona" else _no_apptainer()

@@ -17,11 +17,11 @@ may be under way, at most 192 messages, since the kernel may cut each read in tw
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from shellward.core.errors import ConfigError
 from shellward.environments.base import PtySize
 from shellward.environments.encoding import assignments, encode_text, quote, script
+
 
 def typed(key: str) -> bytes:
     """Return the line for whatever login shell there is; what it starts reads a script up to a line with the key."""
@@ -40,9 +40,7 @@ def lines(text: bytes, key: str) -> bytes:
     return text + b"\n" + key.encode() + b"\n"
 
 
-def data(
-    argv: Sequence[str], env: Mapping[str, str], cwd: str, *, directory: str, key: str, scratch: str
-) -> bytes:
+def data(argv: Sequence[str], env: Mapping[str, str], cwd: str, *, directory: str, key: str, scratch: str) -> bytes:
     """Return the script of the first terminal.
 
     Args:
@@ -74,7 +72,7 @@ def control(*, directory: str, key: str) -> bytes:
     return head + script("daytona.control.sh").encode()
 
 
-def terminal(argv: Sequence[str], env: Mapping[str, str], cwd: str, size: PtySize, key: str, scratch: str) -> bytes:
+def terminal(argv: Sequence[str], env: Mapping[str, str], cwd: str, *, size: PtySize, key: str, scratch: str) -> bytes:
     """Return the script of a channel with a terminal."""
     gone = b"printf 'the environment has ended: its directory %s is gone\\r\\n' " + _path(scratch) + b";exit 125"
     rows, columns = str(size.rows).encode(), str(size.columns).encode()
@@ -106,4 +104,3 @@ def _words(argv: Sequence[str]) -> list[bytes]:
 
 def _path(path: str) -> bytes:
     return quote(encode_text(path, "a path"))
-

@@ -220,9 +220,7 @@ class TerminalChannel:
         release: is called when it is closed; it ends the terminal.
     """
 
-    def __init__(
-        self, wire: Wire, sync: bytes, resize: Callable[[PtySize], Any], release: Callable[[], None]
-    ) -> None:
+    def __init__(self, wire: Wire, sync: bytes, resize: Callable[[PtySize], Any], release: Callable[[], None]) -> None:
         self._wire = wire
         self._sync = sync
         self._noise = b""

@@ -1,6 +1,5 @@
 """The way to Daytona: the SDK, found when it is used; its errors turned into ours."""
 
-import contextlib
 import os
 import re
 import warnings
@@ -78,38 +77,45 @@ def mapped(what: str) -> Iterator[None]:
 
 def explained(error: Any, what: str) -> str:
     """Say in one line what an error of the SDK's means and what to do."""
-    daytona = sdk()
     said = short(str(error))
-    advice = {
-        daytona.DaytonaAuthenticationError: f"Daytona does not accept the API key (expired or revoked?): {_KEY}",
-        daytona.DaytonaRateLimitError: "Daytona's rate limit is reached; wait a little, or ask for fewer at once",
-    }
-    for kind, words in advice.items():
-        if isinstance(error, kind):
-            return f"{what}: {words} ({said})"
-    if re.search(r"\blimit exceeded|\bquota\b", said, re.IGNORECASE):
-        return f"{what}: the organization's quota is used up: end sandboxes (shellward env ls), or raise it ({said})"
-    if isinstance(error, daytona.DaytonaForbiddenError):
-        return f"{what}: this API key may not do that; give it the permission in Daytona's dashboard ({said})"
-    if isinstance(error, daytona.DaytonaSpotEvictedError):
-        return f"{what}: Daytona has evicted the sandbox; create a new environment ({said})"
-    if isinstance(error, daytona.DaytonaNotFoundError):
-        return f"{what}: not there any more, or never was ({said})"
-    if isinstance(error, daytona.DaytonaTimeoutError):
-        return f"{what}: Daytona did not get ready in time; see its state in the dashboard ({said})"
-    if isinstance(error, daytona.DaytonaConnectionError) or "Max retries exceeded" in said:
-        return f"{what}: Daytona cannot be reached; is the network there, and is DAYTONA_API_URL right? ({said})"
-    if getattr(error, "status_code", None) in (500, 502, 503, 504):
-        return f"{what}: Daytona does not work just now; try again later ({said})"
-    return f"{what}: {said}"
+    advice = _advice(error, said)
+    return f"{what}: {advice} ({said})" if advice else f"{what}: {said}"
+
+
+def _advice(error: Any, said: str) -> str:
+    daytona = sdk()
+    quota = re.search(r"\blimit exceeded|\bquota\b", said, re.IGNORECASE) is not None
+    broken = getattr(error, "status_code", None) in (500, 502, 503, 504)
+    unreachable = isinstance(error, daytona.DaytonaConnectionError) or "Max retries exceeded" in said
+    cases = (
+        (
+            isinstance(error, daytona.DaytonaAuthenticationError),
+            f"Daytona does not accept the API key (expired or revoked?): {_KEY}",
+        ),
+        (
+            isinstance(error, daytona.DaytonaRateLimitError),
+            "Daytona's rate limit is reached; wait a little, or ask for fewer at once",
+        ),
+        (quota, "the organization's quota is used up: end sandboxes (shellward env ls), or have it raised"),
+        (
+            isinstance(error, daytona.DaytonaForbiddenError),
+            "this API key may not do that; give it the permission in Daytona's dashboard",
+        ),
+        (
+            isinstance(error, daytona.DaytonaSpotEvictedError),
+            "Daytona has evicted the sandbox; create a new environment",
+        ),
+        (isinstance(error, daytona.DaytonaNotFoundError), "not there any more, or never was"),
+        (broken, "Daytona does not work just now; try again later"),
+        (unreachable, "Daytona cannot be reached; is the network there, and is DAYTONA_API_URL right?"),
+        (
+            isinstance(error, daytona.DaytonaTimeoutError),
+            "Daytona did not get ready in time; see its state in the dashboard",
+        ),
+    )
+    return next((words for holds, words in cases if holds), "")
 
 
 def short(text: str) -> str:
     """Put what Daytona says on one line."""
     return " ".join(text.split())[:_WORDS]
-
-
-def quietly(doing: Any) -> None:
-    """Do something whose failure changes nothing: what it would have ended ends by itself."""
-    with contextlib.suppress(sdk().DaytonaError):
-        doing()

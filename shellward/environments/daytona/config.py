@@ -100,6 +100,10 @@ def check(settings: DaytonaConfig) -> None:
         raise ConfigError(f"daytona: lease: at least 1 second, not {settings.lease!r}")
     if not 1 <= settings.create_timeout < math.inf:
         raise ConfigError(f"daytona: create_timeout: at least 1 second, not {settings.create_timeout!r}")
+    _check_numbers(settings)
+
+
+def _check_numbers(settings: DaytonaConfig) -> None:
     for key in ("cpus", "memory", "disk", "gpus"):
         value = getattr(settings, key)
         if value is not None and value < (0 if key == "gpus" else 1):

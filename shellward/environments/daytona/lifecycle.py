@@ -5,6 +5,7 @@ from typing import Any
 
 from shellward.environments.daytona.client import Client, mapped, sdk
 from shellward.environments.daytona.config import DaytonaConfig
+from shellward.environments.daytona.sandbox import found
 
 
 def stop(handle: str) -> None:
@@ -35,8 +36,6 @@ def archive(handle: str) -> None:
 
 
 def _with(handle: str, do: Callable[[Any], object]) -> None:
-    from shellward.environments.daytona.backend import found
-
     sdk()
     client = Client(DaytonaConfig())
     try:

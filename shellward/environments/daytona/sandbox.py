@@ -1,9 +1,13 @@
-"""The sandbox of an environment, in the words of the SDK."""
+"""The sandbox of an environment, in the words of the SDK: how it is made, found, and asked for something."""
 
+import shlex
 from typing import Any
 
-from shellward.environments.daytona.client import Client, mapped, sdk
+from shellward.core.errors import EnvironmentUnavailable
+from shellward.environments.daytona.client import Client, mapped, sdk, short
 from shellward.environments.daytona.config import DaytonaConfig, stop_after
+
+_CALL = 30
 
 
 def parameters(client: Client, settings: DaytonaConfig, labels: dict[str, str]) -> Any:
@@ -30,9 +34,7 @@ def parameters(client: Client, settings: DaytonaConfig, labels: dict[str, str]) 
     }
     if settings.image is None:
         return daytona.CreateSandboxFromSnapshotParams(snapshot=settings.snapshot, **common)
-    size = daytona.Resources(
-        cpu=settings.cpus, memory=settings.memory, disk=settings.disk, gpu=settings.gpus or None
-    )
+    size = daytona.Resources(cpu=settings.cpus, memory=settings.memory, disk=settings.disk, gpu=settings.gpus or None)
     return daytona.CreateSandboxFromImageParams(image=settings.image, resources=size, **common)
 
 
@@ -44,3 +46,42 @@ def _volumes(client: Client, settings: DaytonaConfig) -> list[Any] | None:
             volume = client.api.volume.get(each.name, create=True)
         mounts.append(daytona.VolumeMount(volume_id=volume.id, mount_path=each.target, subpath=each.subpath))
     return mounts or None
+
+
+def state(sandbox: Any) -> str:
+    """Say in which state a sandbox was when it was last looked at."""
+    return str(getattr(sandbox.state, "value", sandbox.state))
+
+
+def run(sandbox: Any, text: bytes, what: str) -> str:
+    """Run a script in a sandbox and return what it printed.
+
+    Raises:
+        EnvironmentUnavailable: it failed, or Daytona did.
+    """
+    command = f"exec sh -c {shlex.quote(text.decode())}"
+    with mapped(what):
+        done = sandbox.process.exec(command, timeout=_CALL)
+    if done.exit_code:
+        said = short(str(done.result)) or f"exit status {done.exit_code}"
+        raise EnvironmentUnavailable(f"{what}: {said}")
+    return str(done.result)
+
+
+def found(client: Client, handle: str) -> Any:
+    """Find the sandbox of a handle: ``daytona:ID``, ``daytona:NAME`` or ``daytona:LABEL=VALUE``.
+
+    Raises:
+        EnvironmentUnavailable: there is none, or several have that label.
+    """
+    daytona = sdk()
+    wanted = handle.partition(":")[2]
+    label, is_label, value = wanted.partition("=")
+    with mapped(handle):
+        if not is_label:
+            return client.api.get(wanted)
+        all_of_them = list(client.api.list(daytona.ListSandboxesQuery(labels={label: value})))
+    if len(all_of_them) != 1:
+        raise EnvironmentUnavailable(f"{handle}: {len(all_of_them) or 'no'} sandboxes have that label")
+    with mapped(handle):
+        return client.api.get(all_of_them[0].id)

@@ -71,9 +71,7 @@ class Wire:
         self.connected = False
 
     @classmethod
-    def open(
-        cls, client: Any, url: str, key: str, name: str, size: PtySize, cwd: str, env: Mapping[str, str]
-    ) -> "Wire":
+    def open(cls, client: Any, url: str, key: str, *, name: str, size: PtySize, env: Mapping[str, str]) -> "Wire":
         """Make a terminal and connect to it.
 
         Args:
@@ -82,7 +80,6 @@ class Wire:
             key: API key.
             name: of the terminal.
             size: of it.
-            cwd: where its shell begins; empty: the sandbox's choice.
             env: variables of its shell.
 
         Raises:
@@ -90,10 +87,12 @@ class Wire:
         """
         import httpx
 
-        asked = {"id": name, "cols": size.columns, "rows": size.rows, **({"cwd": cwd} if cwd else {})}
+        asked = {"id": name, "cols": size.columns, "rows": size.rows}
         offered = [_EXIT_CONTROL]
         if env:
-            offered.append(_ENVIRONMENT + base64.urlsafe_b64encode(json.dumps(dict(env)).encode()).rstrip(b"=").decode())
+            offered.append(
+                _ENVIRONMENT + base64.urlsafe_b64encode(json.dumps(dict(env)).encode()).rstrip(b"=").decode()
+            )
         headers = {
             "Authorization": f"Bearer {key}",
             "Connection": "Upgrade",
@@ -132,7 +131,7 @@ class Wire:
             self._feed(self._stream.read(_READ, timeout=_CONNECT))
         except (httpcore.NetworkError, httpcore.TimeoutException, OSError) as error:
             raise EnvironmentUnavailable(f"the sandbox gives no terminal ({error})") from error
-        self._socket.setblocking(False)  # noqa: FBT003
+        self._socket.setblocking(False)
         self._reading.register(self._socket.fileno(), select.POLLIN)
         self._writing.register(self._socket.fileno(), select.POLLOUT)
         deadline = time.monotonic() + _CONNECT
@@ -158,18 +157,21 @@ class Wire:
             return None
         if not self.pending() and not self._reading.poll(None if timeout is None else timeout * 1000):
             return b""
+        return self._receive()
+
+    def _receive(self) -> bytes | None:
+        why = "the connection to the sandbox was closed"
         try:
             with self._lock:
                 data = self._socket.recv(_READ)
         except (BlockingIOError, ssl.SSLWantReadError):
             return b""
         except (OSError, ValueError) as error:
-            self._end(f"the connection to the sandbox broke ({error})")
-            return None
-        if not data:
-            self._end("the connection to the sandbox was closed")
-            return None
-        return self._feed(data)
+            data, why = b"", f"the connection to the sandbox broke ({error})"
+        if data:
+            return self._feed(data)
+        self._end(why)
+        return None
 
     def _feed(self, data: bytes) -> bytes:
         from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
@@ -200,7 +202,7 @@ class Wire:
             case {"type": "control", "status": "connected"}:
                 self.connected = True
             case {"type": "control", "status": "exited", **rest}:
-                self.status = int(rest.get("exitCode") or 0)
+                self.status = int(str(rest.get("exitCode") or 0))
             case {"type": "control", "error": why}:
                 self._end(str(why))
 

@@ -198,11 +198,14 @@ class Agent:
             os.setgroups([])
             os.setgid(gid)
             os.setuid(uid)
-        os.execvpe(request["argv"][0], request["argv"], {"HOME": home, **request["env"]})
+        variables = {"HOME": home, **request["env"]}
+        os.execvpe(request["argv"][0], request["argv"], variables)  # noqa: S606  # the words are to be taken as they are
 
     def do_open(self, request: dict[str, Any], _given: list[int]) -> tuple[dict[str, Any], list[int]]:
         """Open a file of the box."""
-        descriptor = os.open(request["path"], request["flags"] | os.O_CLOEXEC | os.O_NONBLOCK, request.get("mode", 0o644))
+        descriptor = os.open(
+            request["path"], request["flags"] | os.O_CLOEXEC | os.O_NONBLOCK, request.get("mode", 0o644)
+        )
         return {"size": os.fstat(descriptor).st_size}, [descriptor]
 
     def do_connect(self, request: dict[str, Any], _given: list[int]) -> tuple[dict[str, Any], list[int]]:

@@ -1,8 +1,8 @@
 """Terminals of Daytona's toolbox: a shell at a pseudo-terminal, and the websockets of those who look at it.
 
-It follows the daemon in Daytona's sandboxes where that is surprising: the shell is an interactive login shell; a session
-outlives its websockets and ends with its shell; a message of a client may have 64 KiB; and a client that does not keep
-up is dropped: at most 256 messages wait for it, each what one read of the terminal gave.
+It follows the daemon in Daytona's sandboxes where that is surprising: the shell is an interactive login shell; a
+session outlives its websockets and ends with its shell; a message of a client may have 64 KiB; and a client that does
+not keep up is dropped: at most 256 messages wait for it, each what one read of the terminal gave.
 """
 
 import asyncio
@@ -43,6 +43,11 @@ class Viewer:
             while (data := await self.queue.get()) is not None:
                 self.sent += len(data)
                 await self.socket.send_bytes(data)
+
+    async def emptied(self) -> None:
+        """Wait until all that it is to get was sent, or nothing can be any more."""
+        while not self.queue.empty() and not self.socket.closed:  # noqa: ASYNC110  # a broken writer never empties it
+            await asyncio.sleep(0.001)
 
     async def drop(self) -> None:
         """Close the websocket of one that does not keep up."""
@@ -153,8 +158,7 @@ class Terminal:
         code = 0 if self.status is None else self.status
         viewers, self.viewers = list(self.viewers), set()
         for viewer in viewers:
-            while not viewer.queue.empty():
-                await asyncio.sleep(0)
+            await viewer.emptied()
             with contextlib.suppress(ConnectionError):
                 if viewer.wants_exit:
                     said: dict[str, Any] = {"type": "control", "status": "exited", "exitCode": code}

@@ -45,13 +45,13 @@ def test_local_cannot_be_attached_to() -> None:
         attach("local:1.x")
 
 
-@pytest.mark.parametrize(("kind", "sdk"), [("docker", "docker"), ("ssh", "paramiko")])
+@pytest.mark.parametrize(("kind", "sdk"), [("docker", "docker"), ("ssh", "paramiko"), ("daytona", "daytona")])
 def test_a_missing_sdk_is_answered_with_its_install_line(kind: str, sdk: str) -> None:
     code = WITHOUT.format(kind=kind, sdk=sdk, more={"host": "x"} if kind == "ssh" else {})
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     first, second, diagnosis = done.stdout.splitlines()
-    what = "the docker SDK" if sdk == "docker" else sdk
+    what = {"docker": "the docker SDK", "daytona": "the Daytona SDK"}.get(sdk, sdk)
     assert first == second == f"True {what} is not installed; run: pip install 'shellward[{kind}]'"
     assert "works=False" in diagnosis
     assert f"pip install 'shellward[{kind}]'" in diagnosis
