@@ -16,13 +16,14 @@ from shellward.core.types import Stats
 from shellward.environments.base import Capabilities, Channel, PtySize
 from shellward.environments.daytona import boot
 from shellward.environments.daytona.channel import PairChannel, TerminalChannel
-from shellward.environments.daytona.client import Client, explained, mapped, sdk, short
+from shellward.environments.daytona.client import Client, again, explained, mapped, sdk, short
 from shellward.environments.daytona.config import KIND, Kept
 from shellward.environments.daytona.sandbox import state
-from shellward.environments.daytona.socket import Wire, http
+from shellward.environments.daytona.socket import Refused, Wire, http
 from shellward.environments.ssh import boot as keeping
 
 _READY = 20.0
+_PAUSES = (0.3, 1.0)
 _RENEW = 10.0
 """Seconds between two signs of life; Daytona counts in minutes."""
 
@@ -118,6 +119,17 @@ class DaytonaBackend:
         return channel
 
     def _wire(self, size: PtySize) -> Wire:
+        """Make a terminal; nothing runs in it yet but a shell, so one that was refused for now is asked for again."""
+        for pause in _PAUSES:
+            try:
+                return self._one_wire(size)
+            except Refused as error:
+                if not error.for_now:
+                    raise
+                time.sleep(pause)
+        return self._one_wire(size)
+
+    def _one_wire(self, size: PtySize) -> Wire:
         name = f"shellward-{secrets.token_hex(8)}"
         variables = {keeping.SANDBOX: f"{keeping.mark(self.scratch)};", "HISTFILE": "/dev/null"}
         return Wire.open(self._http, self._toolbox, self.client.key, name=name, size=size, env=variables)
@@ -181,7 +193,7 @@ class DaytonaBackend:
         self._close_channels()
         daytona = sdk()
         try:
-            self.sandbox.delete()
+            again(self.sandbox.delete)
         except daytona.DaytonaNotFoundError:
             return
         except daytona.DaytonaError as error:

@@ -2,10 +2,12 @@
 
 import os
 import re
+import threading
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from shellward.core.errors import EnvironmentUnavailable, MissingDependency
 from shellward.environments.daytona.config import KIND, DaytonaConfig
@@ -13,6 +15,11 @@ from shellward.environments.daytona.config import KIND, DaytonaConfig
 _OURS: Final = "https://app.daytona.io/api"
 _KEY: Final = "make one at https://app.daytona.io/dashboard/keys and set DAYTONA_API_KEY (or api_key)"
 _WORDS: Final = 300
+_PAUSES: Final = (0.3, 1.0)
+_PATIENCE: Final = 10.0
+T = TypeVar("T")
+_quiet = threading.Lock()
+"""Filters of warnings are the whole process's."""
 
 
 def sdk() -> Any:
@@ -49,7 +56,7 @@ class Client:
         config = daytona.DaytonaConfig(
             api_key=self.key, api_url=self.url, target=target, use_deprecated_polling=True, otel_enabled=False
         )
-        with warnings.catch_warnings():
+        with _quiet, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             self.api = daytona.Daytona(config)
 
@@ -73,6 +80,27 @@ def mapped(what: str) -> Iterator[None]:
         yield
     except daytona.DaytonaError as error:
         raise EnvironmentUnavailable(explained(error, what)) from error
+
+
+def again(doing: Callable[[], T]) -> T:
+    """Do something that a server may refuse for now, a few times. Only what may be done twice.
+
+    Raises:
+        DaytonaError: also when it was refused each time.
+    """
+    daytona = sdk()
+    for pause in _PAUSES:
+        try:
+            return doing()
+        except (daytona.DaytonaServiceUnavailableError, daytona.DaytonaRateLimitError) as error:
+            time.sleep(max(pause, _asked_for(error)))
+    return doing()
+
+
+def _asked_for(error: Any) -> float:
+    """Seconds that a server asks us to wait."""
+    text = str({key.lower(): value for key, value in error.headers.items()}.get("retry-after", ""))
+    return min(float(text), _PATIENCE) if text.isdecimal() else 0.0
 
 
 def explained(error: Any, what: str) -> str:

@@ -15,7 +15,7 @@ from shellward.core.types import EnvironmentInfo
 from shellward.environments.base import Diagnosis, OnStep
 from shellward.environments.config import parse_config
 from shellward.environments.daytona.backend import DaytonaBackend
-from shellward.environments.daytona.client import Client, explained, mapped, sdk, short
+from shellward.environments.daytona.client import Client, again, explained, mapped, sdk, short
 from shellward.environments.daytona.config import KIND, LABEL, DaytonaConfig, Kept, check
 from shellward.environments.daytona.sandbox import found, parameters, run, state
 from shellward.environments.owner import owner
@@ -60,8 +60,16 @@ def _made(client: Client, settings: DaytonaConfig, labels: dict[str, str], progr
     more: dict[str, Any] = {}
     if settings.image is not None and progress is not None:
         more["on_snapshot_create_logs"] = progress
+
+    def make() -> Any:
+        try:
+            return client.api.create(parameters(client, settings, labels), timeout=settings.create_timeout, **more)
+        except daytona.DaytonaServiceUnavailableError:
+            _clear(client, labels[f"{LABEL}.id"])  # it may be there all the same; then the next one would be a second
+            raise
+
     try:
-        return client.api.create(parameters(client, settings, labels), timeout=settings.create_timeout, **more)
+        return again(make)
     except daytona.DaytonaError as error:
         _clear(client, labels[f"{LABEL}.id"])
         raise EnvironmentUnavailable(explained(error, began)) from error
@@ -132,7 +140,7 @@ def remove(handle: str) -> bool:
         if f"{LABEL}.id" not in sandbox.labels:
             raise EnvironmentUnavailable(f"{handle} was not made by Shellward")  # noqa: TRY301
         with mapped(handle):
-            sandbox.delete()
+            again(sandbox.delete)
     except EnvironmentUnavailable as error:
         if isinstance(error.__cause__, daytona.DaytonaNotFoundError):
             return False
@@ -148,7 +156,7 @@ def list_environments() -> Sequence[EnvironmentInfo]:
     client = Client(DaytonaConfig())
     try:
         with mapped(KIND):
-            every = list(client.api.list(daytona.ListSandboxesQuery()))
+            every = again(lambda: list(client.api.list(daytona.ListSandboxesQuery())))
         return [_info(each) for each in every if f"{LABEL}.id" in each.labels]
     finally:
         client.close()

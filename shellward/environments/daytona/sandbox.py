@@ -4,7 +4,7 @@ import shlex
 from typing import Any
 
 from shellward.core.errors import EnvironmentUnavailable
-from shellward.environments.daytona.client import Client, mapped, sdk, short
+from shellward.environments.daytona.client import Client, again, mapped, sdk, short
 from shellward.environments.daytona.config import DaytonaConfig, stop_after
 
 _CALL = 30
@@ -79,8 +79,8 @@ def found(client: Client, handle: str) -> Any:
     label, is_label, value = wanted.partition("=")
     with mapped(handle):
         if not is_label:
-            return client.api.get(wanted)
-        all_of_them = list(client.api.list(daytona.ListSandboxesQuery(labels={label: value})))
+            return again(lambda: client.api.get(wanted))
+        all_of_them = again(lambda: list(client.api.list(daytona.ListSandboxesQuery(labels={label: value}))))
     if len(all_of_them) != 1:
         raise EnvironmentUnavailable(f"{handle}: {len(all_of_them) or 'no'} sandboxes have that label")
     with mapped(handle):

@@ -39,6 +39,18 @@ def http() -> Any:
     return httpx.Client(limits=limits, timeout=timeout)
 
 
+class Refused(EnvironmentUnavailable):
+    """No terminal was given.
+
+    Attributes:
+        for_now: it may be asked again.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        self.for_now = status in (429, 503)
+        super().__init__(message)
+
+
 class Wire:
     """A websocket. One thread reads at a time and one writes at a time.
 
@@ -113,7 +125,7 @@ class Wire:
                 why = _complaint(response)
             finally:
                 response.close()
-            raise EnvironmentUnavailable(why)
+            raise Refused(why, response.status_code)
         wire = cls(response, name)
         try:
             wire._greet()

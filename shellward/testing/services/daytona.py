@@ -7,7 +7,8 @@ recorded, and one that it has no answer for is recorded as lacking. Faults and r
 
     GET    /_service/calls      {"calls": [...], "lacking": [...]}
     DELETE /_service/calls      forget them
-    POST   /_service/faults     {"unavailable": 2, "delay": 0.1, "expired": true, "quota": true, "limited": 1, "cut": 1}
+    POST   /_service/faults     {"unavailable": 2, "expired": true, "quota": true, "limited": 1, "cut": 1};
+                                all of them: daytona_api.Faults
     GET    /_service/sandboxes  all sandboxes
     GET    /_service/table/ID   the processes of a sandbox
     POST   /_service/evict/ID   a sandbox is gone at once, as if its machine had failed
@@ -167,7 +168,7 @@ class Service(Api):
 
 
 def _own_mounts(state: Path) -> None:
-    """Go where mounts are ours alone and end with us; memory lies below ``state``, since overlays lie on no overlays."""
+    """Go where mounts are ours alone and end with us; put memory below ``state``: overlays lie on no overlays."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None):
         number = ctypes.get_errno()

@@ -22,7 +22,19 @@ _QUOTA = "Total CPU limit exceeded. Maximum allowed: 10."
 
 
 class Faults:
-    """What goes wrong on purpose. Each number counts down with the calls that it hits."""
+    """What goes wrong on purpose.
+
+    Attributes:
+        unavailable: so many calls are answered with 503.
+        limited: so many are answered with 429.
+        delay: seconds before each answer.
+        match: the three above concern only paths that have this in them.
+        expired: no key is let in.
+        quota: no sandbox is made.
+        create: why new sandboxes fail; empty: they do not.
+        hang: new sandboxes never get ready.
+        cut: bytes after which a terminal's websocket breaks with the next input; 0: never.
+    """
 
     def __init__(self) -> None:
         self.unavailable = 0
@@ -32,6 +44,7 @@ class Faults:
         self.quota = False
         self.cut = 0
         self.create = ""
+        self.hang = False
         self.match = ""
 
     def set(self, values: dict[str, Any]) -> None:
@@ -129,6 +142,8 @@ class Api:
 
     async def _bring_up(self, sandbox: Sandbox) -> None:
         old = sandbox.state
+        if self.faults.hang:
+            return
         if self.faults.create:
             sandbox.state, sandbox.reason = "error", self.faults.create
         else:

@@ -1,0 +1,135 @@
+"""What breaks at Daytona, and what is said of it. Each fault is the service's; the SDK is the real one."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from shellward import environments
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.environments.environment import Environment
+from shellward.testing.services.launch import Launched
+
+
+def left(service: Launched) -> list[str]:
+    return [each["id"] for each in service.call("GET", "sandboxes")["sandboxes"]]
+
+
+@pytest.mark.parametrize("fault", [{"unavailable": 2}, {"limited": 1}])
+def test_what_was_refused_for_now_is_asked_for_again(service: Launched, fault: dict[str, int]) -> None:
+    service.faults(**fault, match="/api/sandbox")
+    with environments.create("daytona") as env:
+        assert env.run("echo there").stdout == "there\n"
+        assert len(left(service)) == 1
+    assert left(service) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"unavailable": 100}, "does not work just now"),
+        ({"limited": 100}, "rate limit"),
+        ({"expired": True}, "set DAYTONA_API_KEY"),
+        ({"quota": True}, "quota"),
+        ({"create": "runner out of disk"}, "runner out of disk"),
+    ],
+)
+def test_a_creation_that_fails_says_why_and_leaves_nothing(
+    service: Launched, fault: dict[str, object], words: str
+) -> None:
+    service.faults(**fault)
+    with pytest.raises(EnvironmentUnavailable, match=words) as caught:
+        environments.create("daytona")
+    assert caught.value.__cause__ is not None
+    service.faults()
+    assert left(service) == []
+
+
+def test_a_creation_that_takes_too_long_leaves_nothing(service: Launched) -> None:
+    service.faults(hang=True)
+    with pytest.raises(EnvironmentUnavailable, match="in time"):
+        environments.create("daytona", create_timeout=1)
+    service.faults()
+    assert left(service) == []
+
+
+def test_a_connection_cut_in_mid_command_is_told_with_what_came(service: Launched, env: Environment) -> None:
+    def cut(_chunk: object) -> None:
+        service.call("POST", f"break/{env.handle.partition(':')[2]}")
+
+    with pytest.raises(ConnectionLost) as caught:
+        env.run("echo before; sleep 20; touch /tmp/after", on_output=cut)
+    assert caught.value.result is not None
+    assert caught.value.result.stdout == "before\n"
+    # The next command connects again; what was cut off is not sent again, and its state is kept.
+    assert env.run("echo again").stdout == "again\n"
+
+
+def test_a_command_is_sent_once_whatever_breaks(service: Launched, env: Environment) -> None:
+    def cut(_chunk: object) -> None:
+        service.call("POST", f"break/{env.handle.partition(':')[2]}")
+
+    env.run("cd /tmp; x=kept")
+    for _ in range(5):
+        with pytest.raises(ConnectionLost):
+            env.run("echo one >>/tmp/count; echo; sleep 10", on_output=cut)
+    assert env.run("cat /tmp/count").stdout == "one\n" * 5
+    assert env.run("pwd; echo $x").stdout == "/tmp\nkept\n"
+
+
+def test_an_evicted_sandbox_is_named(service: Launched, env: Environment) -> None:
+    env.run("true")
+    service.call("POST", f"evict/{env.handle.partition(':')[2]}")
+    with pytest.raises(EnvironmentUnavailable, match=r"not there any more|gone"):
+        env.run("true")
+    with pytest.raises(EnvironmentUnavailable, match="not there"):
+        environments.attach(env.handle)
+    assert environments.remove(env.handle) is False
+
+
+def test_a_key_that_expires_meanwhile(service: Launched, env: Environment) -> None:
+    assert env.run("echo a").stdout == "a\n"
+    service.faults(expired=True)
+    assert env.run("echo b").stdout == "b\n", "what is connected stays so"
+    with pytest.raises(EnvironmentUnavailable, match="DAYTONA_API_KEY"):
+        env.session().run("true")
+    with pytest.raises(EnvironmentUnavailable, match="DAYTONA_API_KEY"):
+        environments.list_environments("daytona")
+    service.faults()
+    assert env.run("echo c").stdout == "c\n"
+
+
+def test_a_slow_service_is_waited_for(service: Launched) -> None:
+    service.faults(delay=0.5)
+    with environments.create("daytona") as env:
+        assert env.run("echo slow").stdout == "slow\n"
+
+
+def test_twenty_at_once_while_the_service_limits(service: Launched) -> None:
+    service.faults(limited=5, match="/api/sandbox")
+
+    def one(number: int) -> str:
+        with environments.create("daytona") as env:
+            return env.run(f"echo {number}").stdout
+
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(one, range(20))) == [f"{number}\n" for number in range(20)]
+    assert left(service) == []
+
+
+def test_what_nobody_uses_is_stopped_and_gone(service: Launched) -> None:
+    env = environments.create("daytona", lease=1, auto_stop=1)
+    env.detach()
+    deadline = time.monotonic() + 20
+    while left(service) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left(service) == []
+
+
+def test_no_sandbox_outlives_its_time(service: Launched) -> None:
+    env = environments.create("daytona", auto_stop=0, auto_delete=-1, ttl=2)
+    env.detach()
+    deadline = time.monotonic() + 20
+    while left(service) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left(service) == []
