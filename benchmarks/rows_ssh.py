@@ -62,7 +62,7 @@ def _threads(settings: Settings) -> Measured:
         return compare(timed(ours, 1), timed(theirs, 1), samples=settings.of(8, 1), note="no output mixed")
 
 
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+def _pass_on(source: socket.socket, sink: socket.socket, delay: float) -> None:
     """Pass on what comes, after a delay, until there is no more."""
     held: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
 
@@ -82,12 +82,12 @@ def _pass_on(source: socket.socket, sink: socket.socket) -> None:
             data = source.recv(_READ)
         except OSError:
             data = b""
-        held.put((time.monotonic() + _DELAY, data))
+        held.put((time.monotonic() + delay, data))
 
 
 @contextmanager
-def _far(port: int) -> Iterator[int]:
-    """Make a server look far away; gives the port to connect to."""
+def far(port: int, delay: float = _DELAY) -> Iterator[int]:
+    """Make a server look far away, by ``delay`` seconds each way; gives the port to connect to."""
     with ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as listener:
 
         def accept() -> None:
@@ -98,7 +98,7 @@ def _far(port: int) -> Iterator[int]:
                     for source, sink in ((near, far), (far, near)):
                         stack.callback(source.close)
                         source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                        threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
+                        threading.Thread(target=_pass_on, args=(source, sink, delay), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
         yield listener.getsockname()[1]
@@ -110,7 +110,7 @@ def _round_trip(settings: Settings) -> Measured:
         raise Skipped("no SSH server for tests is here: tests/services/sshd start")
     known = (SSHD / "known_hosts").read_text()
     port = int(known.split("]:")[1].split()[0])
-    with _far(port) as near, tempfile.TemporaryDirectory(prefix="shellward-bench-") as directory:
+    with far(port) as near, tempfile.TemporaryDirectory(prefix="shellward-bench-") as directory:
         file = Path(directory, "known_hosts")
         file.write_text(known.replace(f"]:{port} ", f"]:{near} "))
         config = {"host": SSH_HOST, "config_file": str(SSHD / "config"), "port": near, "known_hosts": str(file)}

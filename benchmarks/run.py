@@ -10,6 +10,7 @@ from typing import Final
 
 import report
 import rows_calls
+import rows_daytona
 import rows_life
 import rows_output
 import rows_processes
@@ -27,6 +28,7 @@ ROWS: Final = (
     *rows_processes.ROWS,
     *rows_watching.ROWS,
     *rows_ssh.ROWS,
+    *rows_daytona.ROWS,
     *rows_startup.ROWS,
     *rows_terminals.ROWS,
     *rows_tools.ROWS,

@@ -126,7 +126,7 @@ class Api:
             sandbox.state, sandbox.reason = "build_failed", f"failed to pull image {image}: not found"
         else:
             self.later(self._bring_up(sandbox))
-        return web.json_response(sandbox.described(self.url))
+        return web.json_response(sandbox.described(_here(request)))
 
     def _mounts(self, asked: dict[str, Any]) -> list[tuple[str, str]]:
         found = []
@@ -165,7 +165,7 @@ class Api:
         ]
         start = int(request.query.get("cursor") or 0)
         most = int(request.query.get("limit") or 100)
-        items = [each.described(self.url) for each in found[start : start + most]]
+        items = [each.described(_here(request)) for each in found[start : start + most]]
         more = str(start + most) if start + most < len(found) else None
         return web.json_response({"items": items, "nextCursor": more})
 
@@ -176,7 +176,7 @@ class Api:
             return refuse(404, f"Sandbox with ID or name {request.match_info['id']} not found", source=API)
         if request.method == "DELETE":
             await self.remove(sandbox)
-        return web.json_response(sandbox.described(self.url))
+        return web.json_response(sandbox.described(_here(request)))
 
     async def remove(self, sandbox: Sandbox) -> None:
         """End a sandbox with its files."""
@@ -210,7 +210,7 @@ class Api:
             return self.lack(request)
         if sandbox.state != old:
             await self.tell(sandbox, old)
-        return web.json_response(sandbox.described(self.url))
+        return web.json_response(sandbox.described(_here(request)))
 
     async def stop(self, sandbox: Sandbox) -> None:
         """End what runs in a sandbox; one without a time to be deleted is gone with that."""
@@ -226,7 +226,7 @@ class Api:
         if sandbox is None:
             return refuse(404, "Sandbox not found", source=API)
         sandbox.labels = (await request.json())["labels"]
-        return web.json_response(sandbox.described(self.url))
+        return web.json_response(sandbox.described(_here(request)))
 
     async def touch(self, request: web.Request) -> web.StreamResponse:
         """Note that a sandbox is used."""
@@ -256,7 +256,7 @@ class Api:
         place = self.state / f"snapshot-{uuid.uuid4().hex}"
         await sandbox.copy_to(place)
         self.snapshots[name] = [str(place), *sandbox.box.lower[:-1]]
-        return web.json_response(sandbox.described(self.url))
+        return web.json_response(sandbox.described(_here(request)))
 
     async def volume(self, request: web.Request) -> web.StreamResponse:
         """Find, make, list or remove volumes."""
@@ -277,6 +277,11 @@ class Api:
         """Record a call that there is no answer for."""
         self.lacking.append(f"{request.method} {request.path}")
         return refuse(501, f"the loopback service has no {request.method} {request.path}", source=API)
+
+
+def _here(request: web.Request) -> str:
+    """The address by which a client reached us, which may be a proxy's."""
+    return f"http://{request.host}"
 
 
 def _image_of(asked: dict[str, Any]) -> str:
