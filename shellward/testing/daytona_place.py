@@ -12,7 +12,7 @@ from shellward.testing.place import Seen, SmallDisk, Viewed
 from shellward.testing.services.launch import Launched
 
 _KEY = "loopback-key"
-_MINUTE = "15"
+_MINUTE = "25"
 """Seconds that a minute takes: an unused sandbox is gone soon, and one whose client renews the usual lease stays."""
 
 

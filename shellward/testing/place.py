@@ -118,6 +118,7 @@ class Place:
         other_user: a user inside that is not the default one, or "" when there is none.
         same_machine: the sandbox's files and processes are this machine's.
         shared_host: commands run on a whole machine, among others' processes and files: not isolated.
+        shell_processes: how many processes of the sandbox a warm shell is, at most.
         lease: the sandbox ends some time after its client was lost; ``create`` takes ``lease=`` in seconds.
             False: it ends with its client.
         faults: see Faults.
@@ -139,6 +140,7 @@ class Place:
     other_user: str = ""
     same_machine: bool = False
     shared_host: bool = False
+    shell_processes: int = 3
     lease: bool = True
     faults: Faults = field(default_factory=Faults)
     refusals: Sequence[Refusal] = ()

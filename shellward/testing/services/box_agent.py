@@ -22,8 +22,8 @@ from typing import Any
 
 _MOST = 1 << 20
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NOSUID, _MS_NOEXEC, _MNT_DETACH = 4096, 16384, 1 << 18, 2, 8, 2
-_PR_CAPBSET_DROP = 24
-_KEPT = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 29, 31}
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_KEPT = {0, 1, 3, 4, 5, 6, 7, 10}
 """Kernel capabilities that commands may have, by number (linux/capability.h): those of a usual container, without
 making device files, changing the root directory and mounting, so that root in a box cannot leave it."""
 _CAPABILITIES = 41
@@ -74,6 +74,7 @@ def _limit() -> None:
     for number in range(_CAPABILITIES):
         if number not in _KEPT:
             _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _loopback() -> None:
