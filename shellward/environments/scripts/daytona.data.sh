@@ -25,7 +25,7 @@ echo >&4
 echo >&4
 printf '%s\n' "$$ $i $o" >"$d/p.new" && mv "$d/p.new" "$d/p"
 if command -v setsid >/dev/null 2>&1; then h=setsid; else h=; fi
-unset TERM LINES COLUMNS
+unset TERM LINES COLUMNS HISTFILE
 printf '\036%sS\0' "$k" >&5
 # In the foreground: what is started with "&" would ignore Ctrl-C for good.
 $h sh -c "$b" <"$d/i" >"$d/o" 2>"$d/e" 3<&- 4<&- 5<&- 6<&- 8<&-

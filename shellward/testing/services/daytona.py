@@ -7,7 +7,7 @@ recorded, and one that it has no answer for is recorded as lacking. Faults and r
 
     GET    /_service/calls      {"calls": [...], "lacking": [...]}
     DELETE /_service/calls      forget them
-    POST   /_service/faults     {"unavailable": 2, "expired": true, "quota": true, "limited": 1, "cut": 1};
+    POST   /_service/faults     {"unavailable": 2, "expired": true, "quota": true, "limited": 1};
                                 all of them: daytona_api.Faults
     GET    /_service/sandboxes  all sandboxes
     GET    /_service/table/ID   the processes of a sandbox
@@ -89,8 +89,6 @@ class Service(Api):
         if not asked:
             self.faults = Faults()
         self.faults.set(asked)
-        for sandbox in self.sandboxes.values():
-            sandbox.toolbox.cut = self.faults.cut
         return web.json_response({})
 
     async def own_sandbox(self, request: web.Request) -> web.StreamResponse:

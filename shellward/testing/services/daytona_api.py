@@ -33,7 +33,6 @@ class Faults:
         quota: no sandbox is made.
         create: why new sandboxes fail; empty: they do not.
         hang: new sandboxes never get ready.
-        cut: bytes after which a terminal's websocket breaks with the next input; 0: never.
     """
 
     def __init__(self) -> None:
@@ -42,7 +41,6 @@ class Faults:
         self.delay = 0.0
         self.expired = False
         self.quota = False
-        self.cut = 0
         self.create = ""
         self.hang = False
         self.match = ""
@@ -151,7 +149,6 @@ class Api:
                 await sandbox.bring_up()
             except (BoxGone, OSError) as error:
                 sandbox.state, sandbox.reason = "error", str(error)
-        sandbox.toolbox.cut = self.faults.cut
         await self.tell(sandbox, old)
 
     async def list(self, request: web.Request) -> web.StreamResponse:

@@ -35,13 +35,11 @@ class Viewer:
         self.socket = socket
         self.wants_exit = wants_exit
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue(_QUEUE)
-        self.sent = 0
 
     async def write(self) -> None:
         """Send what comes, until None does."""
         with contextlib.suppress(ConnectionError):
             while (data := await self.queue.get()) is not None:
-                self.sent += len(data)
                 await self.socket.send_bytes(data)
 
     async def emptied(self) -> None:
@@ -55,7 +53,7 @@ class Viewer:
 
 
 class Terminal:
-    """One session. ``cut`` is the number of bytes after which a viewer is cut off (a fault); 0: never."""
+    """One session."""
 
     def __init__(self, name: str, size: tuple[int, int], cwd: str, env: dict[str, str]) -> None:
         self.name = name
@@ -66,7 +64,6 @@ class Terminal:
         self.viewers: set[Viewer] = set()
         self.status: int | None = None
         self.on_end: Callable[[], None] = lambda: None
-        self.cut = 0
         self._master = -1
         self._pid = 0
         self._box: Box | None = None
@@ -201,9 +198,6 @@ class Terminal:
                 if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
                     break
                 data = message.data if isinstance(message.data, bytes) else message.data.encode()
-                if self.cut and viewer.sent >= self.cut:
-                    _abort(socket)
-                    break
                 await self._inputs.put(data)
         finally:
             self.viewers.discard(viewer)

@@ -37,7 +37,6 @@ class Toolbox:
         self.terminals: dict[str, Terminal] = {}
         self.sessions = Sessions(box)
         self.files = Files(box, self.env, user, work)
-        self.cut = 0
 
     async def begin(self) -> None:
         """Find out which shell there is, as the daemon does."""
@@ -108,7 +107,6 @@ class Toolbox:
         if name in self.terminals:
             return refuse(409, f"PTY session with ID '{name}' already exists")
         terminal = Terminal(name, size, query.get("cwd") or self.work, env)
-        terminal.cut = self.cut
         self.terminals[name] = terminal
         try:
             await terminal.start(self.box, self.shell, self.env, self.user)
