@@ -174,8 +174,13 @@ def _own_mounts(state: Path) -> None:
     tmpfs(state, "mode=755")
 
 
-async def serve(image: Path, state: Path, port: int, minute: float) -> None:
-    """Serve until a signal says to end."""
+def _stop_at_eof(stop: asyncio.Event) -> None:
+    if not sys.stdin.read(1):
+        stop.set()
+
+
+async def serve(image: Path, state: Path, port: int, minute: float, *, until_eof: bool) -> None:
+    """Serve until a signal says to end, or the end of standard input."""
     service = Service(image, state, minute)
     runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=0.1)
     await runner.setup()
@@ -186,6 +191,8 @@ async def serve(image: Path, state: Path, port: int, minute: float) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if until_eof:
+        asyncio.get_running_loop().add_reader(sys.stdin, _stop_at_eof, stop)
     looking = asyncio.create_task(service.look_after())
     await stop.wait()
     looking.cancel()
@@ -201,12 +208,13 @@ def main() -> None:
     parser.add_argument("--rootfs", type=Path, help="a directory with a file system, in place of an image")
     parser.add_argument("--minute", type=float, default=60.0, help="seconds that a minute of an interval takes")
     parser.add_argument("--cache", type=Path, default=Path("/var/cache/shellward-tests"))
+    parser.add_argument("--until-eof", action="store_true", help="end with the standard input: with who started it")
     given = parser.parse_args()
     image = given.rootfs or rootfs(given.image, given.cache)
     state = Path(tempfile.mkdtemp(prefix="shellward-daytona-"))
     try:
         _own_mounts(state)
-        asyncio.run(serve(image, state, given.port, given.minute))
+        asyncio.run(serve(image, state, given.port, given.minute, until_eof=given.until_eof))
     finally:
         ctypes.CDLL(None).umount2(str(state).encode(), 2)
         state.rmdir()

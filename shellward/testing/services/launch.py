@@ -28,8 +28,8 @@ class Launched:
         """
         as_root = [] if os.geteuid() == 0 else ["sudo", "-n", "env", f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}"]
         self._process = subprocess.Popen(
-            [*as_root, sys.executable, "-m", module, *arguments],
-            stdin=subprocess.DEVNULL,
+            [*as_root, sys.executable, "-m", module, "--until-eof", *arguments],
+            stdin=subprocess.PIPE,  # closes when this process ends, in whatever way
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -66,9 +66,8 @@ class Launched:
 
     def stop(self) -> None:
         """End it, with all that runs in it. Idempotent."""
-        self._process.terminate()
         try:
-            self._process.communicate(timeout=30)
+            self._process.communicate(timeout=30)  # closes its input, which ends it
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
