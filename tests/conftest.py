@@ -2,8 +2,8 @@
 
 import pytest
 
-SLOW_PLACES = ("ssh-sh", "ssh-root")
-"""Further users of a server that the quick lane reaches already."""
+SLOW_PLACES = ("ssh-sh", "ssh-root", "modal", "modal-busybox")
+"""Further users of a server that the quick lane reaches already, and clouds, which are emulated."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist takes the groups' names down

@@ -17,6 +17,7 @@ BACKENDS = {
     "docker": "shellward.environments.docker",
     "ssh": "shellward.environments.ssh",
     "singularity": "shellward.environments.singularity",
+    "modal": "shellward.environments.modal",
 }
 """Name to module. A new backend is one file, one line here, one extra, one test line, one page."""
 

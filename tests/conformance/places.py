@@ -1,6 +1,8 @@
 """The places at which this repository runs the suite: local with three shells, Docker with two images."""
 
+import atexit
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shellward.environments.registry import backend
 from shellward.testing.place import (
     Faults,
     Place,
@@ -31,6 +34,7 @@ from shellward.testing.place import (
     ssh_small_disk,
     sshd_directory,
 )
+from shellward.testing.services.modal.client import ModalService
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = uuid.uuid4().hex[:12]
@@ -243,6 +247,81 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
     )
 
 
+def modal(name: str, image: str, **more: Any) -> Place:
+    """The real SDK at a loopback Modal of this process's own (shellward.testing.services.modal)."""
+    return Place(
+        name=name,
+        kind="modal",
+        config={"image": image, "labels": {LABEL: f"{name}-{RUN}"}, "ports": [8765]},
+        processes=lambda env: modal_service().processes(env.handle.partition(":")[2]),
+        left_behind=lambda: [each["id"] for each in modal_service().sandboxes(tags={LABEL: f"{name}-{RUN}"})],
+        faults=Faults(
+            kill_sandbox=lambda env: modal_service().end(env.handle.partition(":")[2]),
+            restart_daemon="the SDK comes back to a service that was away, and commands go on; tests/modal_backend",
+            small_disk=(lambda: _small_volume(name)) if can_mount() else "needs root to mount one",
+            small_memory="the loopback service does not limit memory",
+            few_pids="Modal does not limit processes",
+            shared_directory=_shared_volume,
+        ),
+        refusals=[
+            Refusal(name="no token", variables={"MODAL_TOKEN_ID": "", "MODAL_TOKEN_SECRET": ""}, mentions=("token",)),
+            Refusal(
+                name="nobody answers",
+                variables={"MODAL_SERVER_URL": "http://127.0.0.1:9"},
+                config={"connect_timeout": 3},
+                mentions=("127.0.0.1:9",),
+            ),
+            Refusal(name="missing image", config={"image": "shellward/no-such:none"}, mentions=("shellward/no-such",)),
+            Refusal(name="missing snapshot", config={"image": "im-0123456789abcdef"}, mentions=("im-0123",)),
+            Refusal(name="missing secret", config={"secrets": ["no-such-secret"]}, mentions=("no-such-secret",)),
+            Refusal(name="missing volume", config={"volumes": {"/data": "no-such"}}, mentions=("no-such",)),
+        ],
+        wrong_settings={
+            "colour": "blue",
+            "env": 7,
+            "cwd": 7,
+            "image": 7,
+            "cpus": "two",
+            "memory": "plenty",
+            "gpu": 7,
+            "network": "some",
+            "ports": "many",
+            "tls_ports": [8765],
+            "secrets": "x",
+            "volumes": {"data": "x"},
+            "labels": {"shellward-owner": "me"},
+            "timeout": 0,
+            "idle_timeout": "soon",
+            "lease": "soon",
+            "connect_timeout": 0,
+        },
+        **more,
+    )
+
+
+def _shared_volume(path: Path) -> dict[str, Any]:
+    name = f"shared-{uuid.uuid4().hex[:8]}"
+    modal_service().volume(name, path)
+    return {"volumes": {"/shared": name}}
+
+
+@contextlib.contextmanager
+def _small_volume(place: str) -> Iterator[SmallDisk]:
+    directory = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{place}")
+    with local_small_disk(directory):
+        modal_service().volume(f"small-{place}", directory)
+        yield SmallDisk({"volumes": {"/small": f"small-{place}"}}, "/small")
+
+
+@cache
+def modal_service() -> ModalService:
+    """This process's loopback Modal; clients find it by the environment that they inherit."""
+    service = ModalService()
+    atexit.register(service.close)
+    os.environ.update(service.variables)
+    return service
+
+
 @contextlib.contextmanager
 def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
     with local_small_disk(directory):
@@ -290,7 +369,29 @@ else:
         singularity("singularity-user", root=False),
         singularity("singularity-fakeroot", {"fakeroot": True}),
     )
-PLACES = (LOCAL_BASH, LOCAL_SH, LOCAL_BUSYBOX, DOCKER_BASH, DOCKER_BUSYBOX, SSH_BASH, SSH_SH, SSH_ROOT, *SINGULARITY)
+MODAL = modal("modal", "shellward/sandbox:latest")
+MODAL_BUSYBOX = modal("modal-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
+PLACES = (
+    LOCAL_BASH,
+    LOCAL_SH,
+    LOCAL_BUSYBOX,
+    DOCKER_BASH,
+    DOCKER_BUSYBOX,
+    SSH_BASH,
+    SSH_SH,
+    SSH_ROOT,
+    MODAL,
+    MODAL_BUSYBOX,
+    *SINGULARITY,
+)
+
+
+@cache
+def _warm_modal() -> str:
+    """Start the service and the SDK, whose thread and descriptors stay; say why that cannot be."""
+    modal_service()
+    found = backend("modal").doctor()
+    return "" if found.works else f"{found.summary}: {found.advice}"
 
 
 @cache
@@ -309,6 +410,12 @@ def why_absent(place: Place) -> str:
         return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
     if shutil.which("docker") is None:
         return "the docker command is not installed"
+    if place.kind == "modal":
+        if importlib.util.find_spec("modal") is None:
+            return "the modal SDK is not installed"
+        diagnosis = _warm_modal()
+        if diagnosis:
+            return diagnosis
     image = str(place.config["image"])
     found = subprocess.run(["docker", "image", "inspect", image], capture_output=True, text=True, check=False)
     return "" if found.returncode == 0 else f"image {image}: {found.stderr.strip()}"

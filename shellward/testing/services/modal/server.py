@@ -1,0 +1,131 @@
+"""The program: both services on one port, and a socket for the test that has started it."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from grpclib.server import Server
+from modal_proto.api_grpc import ModalClientBase
+from modal_proto.task_command_router_grpc import TaskCommandRouterBase
+
+from shellward.testing.services.modal.control import Control
+from shellward.testing.services.modal.faults import Fault, mapping
+from shellward.testing.services.modal.router import Router
+from shellward.testing.services.modal.sandbox import TERMINATED
+from shellward.testing.services.modal.state import State
+
+
+class _Table:
+    def __init__(self, base: type, service: object, state: State) -> None:
+        self._table = mapping(base, service, state.record)
+
+    def __mapping__(self) -> Any:
+        return self._table
+
+
+class Program:
+    """See above.
+
+    Args:
+        host: where to listen.
+        port: there; 0: any.
+        advertise: the address that clients are told, when it is another (a proxy).
+        token_life: seconds for which a token is good.
+    """
+
+    def __init__(self, host: str, port: int, advertise: str, token_life: float) -> None:
+        self._host = host
+        self._port = port
+        self.state = State(advertise, token_life)
+        self.address = ""
+        self._server: Server | None = None
+
+    async def listen(self) -> None:
+        """Begin to listen, or do so again at the same port."""
+        control = Control(self.state)
+        router = Router(self.state, control)
+        self._server = Server([_Table(ModalClientBase, control, self.state), _Table(TaskCommandRouterBase, router, self.state)])
+        await self._server.start(self._host, self._port, reuse_address=True)
+        self._port = self._server._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]  # noqa: SLF001  # the port that 0 became
+        self.address = f"http://{self._host}:{self._port}"
+        self.state.address = self.state.address or self.address
+
+    async def stop(self) -> None:
+        """Listen no more, and break all connections. Sandboxes live on."""
+        if self._server is not None:
+            self._server.close()
+            for handler in list(self._server._handlers):  # noqa: SLF001  # a break, not the end that it is meant for
+                handler.close()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._server.wait_closed(), 2)
+            self._server = None
+
+    async def answer(self, request: dict[str, Any]) -> Any:
+        """Carry out what a test asks for; see ``ModalService`` for the words."""
+        record = self.state.record
+        match request["op"]:
+            case "calls":
+                return [name for _, name in record.calls]
+            case "forget":
+                record.calls.clear()
+                record.faults.clear()
+            case "missing":
+                return [sorted(record.missing), record.broken]
+            case "fault":
+                record.faults.append(Fault(**request["fault"]))
+            case "heal":
+                record.faults.clear()
+            case "sandboxes":
+                return self.state.seen()
+            case "end":
+                self.state.sandbox(request["id"]).end(request.get("why", TERMINATED))
+            case "volume":
+                self.state.volumes[request["name"]] = request["path"]
+            case "secret":
+                self.state.secrets[f"st-{request['name']}"] = request["values"]
+            case "advertise":
+                self.state.address = request["address"] or self.address
+            case "restart":
+                await self.stop()
+                await asyncio.sleep(request.get("seconds", 0))
+                await self.listen()
+            case other:
+                raise ValueError(f"there is no {other!r}")
+        return None
+
+    async def serve_test(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a test's lines."""
+        try:
+            while line := await reader.readline():
+                try:
+                    answer = {"answer": await self.answer(json.loads(line))}
+                except Exception as error:  # noqa: BLE001  # it is the test's, and said there
+                    answer = {"error": repr(error)}
+                writer.write(json.dumps(answer).encode() + b"\n")
+                await writer.drain()
+        except ConnectionError:
+            return
+        finally:
+            writer.close()
+
+
+async def run(host: str, port: int, advertise: str, token_life: float, control: Path | None) -> None:
+    """Serve until standard input ends (as a test's program) or for ever."""
+    program = Program(host, port, advertise, token_life)
+    try:
+        await program.listen()
+        if control is not None:
+            await asyncio.start_unix_server(program.serve_test, str(control), limit=1 << 24)
+        sys.stdout.write(f"{program.address}\n")
+        sys.stdout.flush()
+        if control is None:
+            await asyncio.Event().wait()
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        await reader.read()
+    finally:
+        await program.stop()
+        program.state.close()
