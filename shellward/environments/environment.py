@@ -512,7 +512,7 @@ def _close_all() -> None:
 def of(backend: Backend, shell: str) -> Environment:
     """Open an environment on a backend that is there; the backend ends when that fails."""
     environment = Environment(backend, shell=shell)
-    # What an SDK has registered since this module was imported must not run before: it would have nothing to close with.
+    # What an SDK has registered since this module was imported must not run before: nothing could be closed then.
     atexit.unregister(_close_all)
     atexit.register(_close_all)
     try:

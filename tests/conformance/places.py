@@ -389,6 +389,8 @@ PLACES = (
 @cache
 def _warm_modal() -> str:
     """Start the service and the SDK, whose thread and descriptors stay; say why that cannot be."""
+    if importlib.util.find_spec("modal") is None:
+        return "the modal SDK is not installed"
     modal_service()
     found = backend("modal").doctor()
     return "" if found.works else f"{found.summary}: {found.advice}"
@@ -408,14 +410,11 @@ def why_absent(place: Place) -> str:
     if place.kind == "singularity":
         there = shutil.which("apptainer") is not None and SIF.exists()
         return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
+    return (_warm_modal() if place.kind == "modal" else "") or _why_no_image(str(place.config["image"]))
+
+
+def _why_no_image(image: str) -> str:
     if shutil.which("docker") is None:
         return "the docker command is not installed"
-    if place.kind == "modal":
-        if importlib.util.find_spec("modal") is None:
-            return "the modal SDK is not installed"
-        diagnosis = _warm_modal()
-        if diagnosis:
-            return diagnosis
-    image = str(place.config["image"])
     found = subprocess.run(["docker", "image", "inspect", image], capture_output=True, text=True, check=False)
     return "" if found.returncode == 0 else f"image {image}: {found.stderr.strip()}"

@@ -1,7 +1,7 @@
 """The backend: see ``shellward.environments.base``.
 
 The sandbox's main process is a watchdog (scripts/lease.sh): when no client renews its lease it ends, and the sandbox
-with it. Whatever else happens, Modal ends it after ``timeout``. Each shell is one long ``exec`` whose streams stay open.
+with it. Whatever else happens, Modal ends it after ``timeout``. Each shell is one long ``exec`` with open streams.
 """
 
 import asyncio
@@ -24,9 +24,10 @@ from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep
 from shellward.environments.config import parse_config
 from shellward.environments.modal import sdk as modal_sdk
 from shellward.environments.modal.channel import ModalChannel
-from shellward.environments.modal.config import APP, KIND, TAG, ModalConfig, check
+from shellward.environments.modal.config import APP, KIND, TAG, ModalConfig, check, is_ours
+from shellward.environments.modal.images import image_of
 from shellward.environments.modal.sandbox import CWD, arguments, name_in, new_name, processes_of, scratch_of
-from shellward.environments.modal.sdk import call, give_back, mapped, sdk, short, take
+from shellward.environments.modal.sdk import call, give_back, sdk, take
 
 _ASK: Final = 20.0
 """Seconds for a question to Modal that it usually answers at once."""
@@ -176,18 +177,19 @@ class ModalBackend:
     def restore(self, snapshot: str) -> None:
         """See Backend."""
         settings = msgspec.structs.replace(self.settings, image=snapshot, apt_packages=[], pip_packages=[])
-        with mapped(f"snapshot {snapshot}"):
-            if not snapshot.startswith("im-"):
-                raise EnvironmentUnavailable(f"there is no snapshot {snapshot!r}; they are named im-...")
-        before = self.sandbox
-        call(_known(snapshot, self.client), _ASK, f"snapshot {snapshot}")
-        if settings.name is not None:  # it can be had again only when its holder has ended
-            call(self._terminate(), _ASK, self._what())
-        self.sandbox = call(
-            _make(settings, self.name, self.client, f"rm -rf {self.scratch}"), settings.create_timeout, "restore"
-        )
+        if not snapshot.startswith("im-"):
+            raise EnvironmentUnavailable(f"there is no snapshot {snapshot!r}; they are named im-...")
+        call(self._restore(settings), settings.create_timeout, f"snapshot {snapshot}")
         self.settings = settings
-        call(_end(before), _ASK, f"sandbox {before.object_id}")
+
+    async def _restore(self, settings: ModalConfig) -> None:
+        before = self.sandbox
+        app = await _app(settings, self.client)
+        await image_of(settings, self.client).build.aio(app)  # so that nothing has ended yet when it is not there
+        if settings.name is not None:  # the next can have it only when its holder has ended
+            await _end(before)
+        self.sandbox = await _make(settings, self.name, self.client, f"rm -rf {self.scratch}")
+        await _end(before)
 
     def expose(self, port: int) -> str:
         """See Backend."""
@@ -204,17 +206,16 @@ class ModalBackend:
         raise Unsupported("tell what they use", self.kind, "Modal's dashboard does, minutes later")
 
 
-async def _known(image: str, client: Any) -> None:
-    await sdk().Image.from_id(image, client=client).hydrate.aio(client)
+async def _app(settings: ModalConfig, client: Any) -> Any:
+    return await sdk().App.lookup.aio(
+        settings.app, client=client, environment_name=settings.environment, create_if_missing=True
+    )
 
 
 async def _make(settings: ModalConfig, name: str, client: Any, first: str = "") -> Any:
     """Create a sandbox; when that fails half-way, nothing is left of it."""
     modal = sdk()
-    app = await modal.App.lookup.aio(
-        settings.app, client=client, environment_name=settings.environment, create_if_missing=True
-    )
-    entrypoint, more = arguments(settings, name, client, app)
+    entrypoint, more = arguments(settings, name, client, await _app(settings, client))
     sandbox = await modal.Sandbox.create.aio(*entrypoint, **more)
     try:
         if first:
@@ -324,7 +325,7 @@ def _info(sandbox: str, tags: dict[str, str]) -> EnvironmentInfo:
         state="running",
         owner=tags.get(f"{TAG}-owner", ""),
         lease=float(tags.get(f"{TAG}-lease", LEASE)),
-        labels={key: value for key, value in tags.items() if not key.startswith(TAG)},
+        labels={key: value for key, value in tags.items() if not is_ours(key)},
     )
 
 

@@ -33,9 +33,7 @@ class ModalChannel:
         closing: holds an event for as long as something of it is under way after ``close``.
     """
 
-    def __init__(
-        self, process: Any, resize: Callable[[PtySize], None] | None, closing: set[threading.Event]
-    ) -> None:
+    def __init__(self, process: Any, resize: Callable[[PtySize], None] | None, closing: set[threading.Event]) -> None:
         self._process = process
         self._resize = resize
         self._loop = loop()
@@ -241,14 +239,14 @@ class ModalChannel:
         if self._status is not None:
             return self._status
         try:
-            self._status = call(self._wait(timeout), None, "waiting for a process")
+            self._status = call(self._wait_for(timeout), None, "waiting for a process")
         except EnvironmentUnavailable as error:
             raise ConnectionLost(str(error)) from error
         return self._status
 
-    async def _wait(self, timeout: float | None) -> int | None:
+    async def _wait_for(self, limit: float | None) -> int | None:
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(limit):
                 return int(await self._process.wait.aio())
         except TimeoutError:
             return None

@@ -13,7 +13,7 @@ from shellward.environments.config import BaseConfig
 KIND: Final = "modal"
 APP: Final = "shellward"
 TAG: Final = "shellward"
-"""Sandboxes of ours have a tag of this name, and others that begin with it."""
+"""Sandboxes of ours have a tag of this name, and further ones that begin so, with a dash."""
 LONGEST: Final = 86_400.0
 """Seconds that Modal lets a sandbox live."""
 _SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -81,6 +81,11 @@ class ModalConfig(BaseConfig, kw_only=True, forbid_unknown_fields=True):
     create_timeout: float = 900.0
 
 
+def is_ours(tag: str) -> bool:
+    """Whether a tag of that name is set by Shellward itself."""
+    return tag == TAG or tag.startswith(f"{TAG}-")
+
+
 def mebibytes(memory: str | int) -> int:
     """Turn a size (``512m``, or bytes) into MiB; at least 1.
 
@@ -107,7 +112,7 @@ def check(settings: ModalConfig) -> None:
 def _wrong(settings: ModalConfig) -> str:
     names = [each for each in settings.env if not _VARIABLE.fullmatch(each)]
     paths = [each for each in settings.volumes if not each.startswith("/")]
-    tags = [each for each in settings.labels if each.startswith(TAG)]
+    tags = [each for each in settings.labels if is_ours(each)]
     said = (
         (not settings.image, "image: needs a name or an id"),
         (not settings.app, "app: needs a name"),
@@ -115,7 +120,7 @@ def _wrong(settings: ModalConfig) -> str:
         (settings.cwd is not None and not settings.cwd.startswith("/"), f"cwd: not an absolute path: {settings.cwd!r}"),
         (bool(names), f"env: {names[:1]} is no name of a variable"),
         (bool(paths), f"volumes: {paths[:1]} is no absolute path"),
-        (bool(tags), f"labels: names that begin with {TAG!r} are ours: {tags[:1]}"),
+        (bool(tags), f"labels: names that begin with '{TAG}-' are ours: {tags[:1]}"),
         (_wrong_size(settings.memory) != "", f"memory: {_wrong_size(settings.memory)}"),
         (settings.cpus is not None and not settings.cpus > 0, f"cpus: more than 0, not {settings.cpus!r}"),
         (not 1 <= settings.lease < math.inf, f"lease: at least 1 second, not {settings.lease!r}"),
@@ -124,7 +129,10 @@ def _wrong(settings: ModalConfig) -> str:
             settings.idle_timeout is not None and not 1 <= settings.idle_timeout <= LONGEST,
             f"idle_timeout: from 1 to {LONGEST:g} seconds, not {settings.idle_timeout!r}",
         ),
-        (not 0 < settings.connect_timeout < math.inf, f"connect_timeout: more than 0, not {settings.connect_timeout!r}"),
+        (
+            not 0 < settings.connect_timeout < math.inf,
+            f"connect_timeout: more than 0, not {settings.connect_timeout!r}",
+        ),
         (not 0 < settings.create_timeout < math.inf, f"create_timeout: more than 0, not {settings.create_timeout!r}"),
     )
     return next((text for is_wrong, text in said if is_wrong), "")
@@ -133,12 +141,13 @@ def _wrong(settings: ModalConfig) -> str:
 def _wrong_network(settings: ModalConfig) -> str:
     limited = settings.allow_cidrs is not None or settings.allow_domains is not None
     ports = [*settings.ports, *settings.tls_ports]
+    key = "tls_ports" if settings.tls_ports else "ports"
     said = (
         (settings.network not in ("open", "none"), f"network: open or none, not {settings.network!r}"),
         (settings.network == "none" and limited, "network: with none, allow_cidrs and allow_domains have no meaning"),
-        (settings.network == "none" and bool(ports), "network: with none, no ports can be reached"),
-        (any(not 0 < port < 1 << 16 for port in ports), f"ports: from 1 to {(1 << 16) - 1}, not {ports!r}"),
-        (len(set(ports)) < len(ports), f"ports: one is there twice: {ports!r}"),
+        (settings.network == "none" and bool(ports), f"{key}: with network=none, none can be reached"),
+        (any(not 0 < port < 1 << 16 for port in ports), f"{key}: from 1 to {(1 << 16) - 1}, not {ports!r}"),
+        (len(set(ports)) < len(ports), f"{key}: one is there twice: {ports!r}"),
     )
     return next((text for is_wrong, text in said if is_wrong), "")
 

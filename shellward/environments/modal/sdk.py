@@ -11,7 +11,7 @@ from shellward.core.errors import EnvironmentUnavailable, MissingDependency
 T = TypeVar("T")
 
 _CLOSE_LIMIT: Final = 5.0
-_TOKEN: Final = "make one with `modal token new`, or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET"
+_GET_ONE: Final = "make one with `modal token new`, or set MODAL_GET_ONE_ID and MODAL_GET_ONE_SECRET"
 
 
 def sdk() -> Any:
@@ -82,14 +82,16 @@ def mapped(what: str) -> Iterator[None]:
     except errors.AuthError as error:
         said = short(error)
         if "Token missing" in said:
-            raise EnvironmentUnavailable(f"{what}: there is no token for Modal; {_TOKEN}") from error
-        raise EnvironmentUnavailable(f"{what}: Modal does not accept the token ({said}); {_TOKEN}") from error
+            raise EnvironmentUnavailable(f"{what}: there is no token for Modal; {_GET_ONE}") from error
+        raise EnvironmentUnavailable(f"{what}: Modal does not accept the token ({said}); {_GET_ONE}") from error
     except errors.PermissionDeniedError as error:
         advice = "see that the token's workspace and environment are the right ones"
         raise EnvironmentUnavailable(f"{what}: Modal does not permit it ({short(error)}); {advice}") from error
     except errors.ResourceExhaustedError as error:
         advice = "close environments that are not needed (shellward env ls), try again later, or raise the limit"
-        raise EnvironmentUnavailable(f"{what}: a limit of the workspace is reached ({short(error)}); {advice}") from error
+        raise EnvironmentUnavailable(
+            f"{what}: a limit of the workspace is reached ({short(error)}); {advice}"
+        ) from error
     except errors.ImageBuildError as error:
         raise EnvironmentUnavailable(f"{what}: the image cannot be made: {short(error)}") from error
     except errors.NotFoundError as error:

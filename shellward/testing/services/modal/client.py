@@ -28,8 +28,10 @@ class ModalService:
         control = str(Path(self._directory.name, "control"))
         self._log = Path(self._directory.name, "log").open("w+b")  # noqa: SIM115  # closed with the service
         self._program = subprocess.Popen(
-            [sys.executable, "-m", "shellward.testing.services.modal"]
-            + ["--control", control, "--token-life", str(token_life)],
+            [
+                *(sys.executable, "-m", "shellward.testing.services.modal"),
+                *("--control", control, "--token-life", str(token_life)),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

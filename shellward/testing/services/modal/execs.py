@@ -5,7 +5,7 @@ import errno
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from shellward.testing.services.modal.sandbox import NotStarted, Sandbox
 
@@ -173,9 +173,10 @@ class Exec:
         ready = asyncio.Event()
         descriptor = self._stdin
         loop.add_writer(descriptor, ready.set)
-        waiting = asyncio.ensure_future(ready.wait())
+        waiting: asyncio.Future[Any] = asyncio.ensure_future(ready.wait())
+        over: asyncio.Future[Any] = self.ended
         try:
-            await asyncio.wait({waiting, self.ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting, over}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
             if self._stdin == descriptor:

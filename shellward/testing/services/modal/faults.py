@@ -37,7 +37,7 @@ class Fault:
     """
 
     def __init__(
-        self, rpc: str, kind: str, times: int = 1, after: int = 0, seconds: float = 1.0, message: str = ""
+        self, rpc: str, kind: str, *, times: int = 1, after: int = 0, seconds: float = 1.0, message: str = ""
     ) -> None:
         if kind not in {*STATUSES, "slow", "cut", "lost"}:
             raise ValueError(f"there is no fault {kind!r}")
@@ -75,6 +75,11 @@ class Record:
         self.missing: set[str] = set()
         self.broken: list[str] = []
         self.faults: list[Fault] = []
+
+    def forget(self) -> None:
+        """Forget calls and faults."""
+        self.calls.clear()
+        self.faults.clear()
 
     def wrapped(self, name: str, method: Method) -> Method:
         """Put recording and faults around a call."""

@@ -24,6 +24,8 @@ import struct
 import sys
 import termios
 import warnings  # noqa: F401  # os.execvpe would look for it
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 NAMESPACES = 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000  # mount, pid, net, ipc, uts
 USER = 0x10000000
@@ -35,7 +37,7 @@ LARGEST = 1 << 18
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call(name, *arguments):
+def call(name: str, *arguments: Any) -> None:
     """Call a function of the C library that answers -1 when it fails."""
     words = [os.fsencode(each) if isinstance(each, str) else each for each in arguments]
     if getattr(libc, name)(*words) == -1:
@@ -43,12 +45,12 @@ def call(name, *arguments):
         raise OSError(number, f"{name}{arguments}: {os.strerror(number)}")
 
 
-def mount(source, target, kind="none", flags=0, data=None):
-    """See mount(2)."""
+def mount(source: str, target: str, kind: str = "none", flags: int = 0, data: str | None = None) -> None:
+    """Put a file system at a place."""
     call("mount", source, target, kind, flags, data)
 
 
-def make_root(spec):
+def make_root(spec: dict[str, Any]) -> None:
     """Mount the sandbox's root file system and make it this process's."""
     root = spec["root"]
     mount("none", "/", flags=MS_REC | MS_PRIVATE)
@@ -83,13 +85,13 @@ def make_root(spec):
     os.chdir("/")
 
 
-def link_up():
+def link_up() -> None:
     """Switch the loopback interface on."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))
 
 
-def harden():
+def harden() -> None:
     """Drop what no sandbox has: kernel capabilities, and the ways to new ones."""
     for number in range(64):
         if number not in KEPT and libc.prctl(CAPBSET_DROP, number, 0, 0, 0) == -1:
@@ -100,9 +102,9 @@ def harden():
 class Init:
     """Serves requests until the socket is closed or the entrypoint has ended."""
 
-    def __init__(self, connection):
+    def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
-        self.names = {}
+        self.names: dict[int, int] = {}
         self.wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -110,10 +112,12 @@ class Init:
         self.poll.register(connection, select.POLLIN)
         self.poll.register(self.wake, select.POLLIN)
 
-    def say(self, answer, descriptors=()):
+    def say(self, answer: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send an answer."""
         socket.send_fds(self.connection, [json.dumps(answer).encode()], list(descriptors))
 
-    def serve(self):
+    def serve(self) -> None:
+        """Carry out requests."""
         while True:
             for descriptor, _ in self.poll.poll():
                 if descriptor == self.wake:
@@ -122,12 +126,13 @@ class Init:
                 elif not self.take():
                     return
 
-    def take(self):
+    def take(self) -> bool:
+        """Carry out one request; False when there will be no more."""
         data, descriptors, _, _ = socket.recv_fds(self.connection, LARGEST, 3)
         if not data:
             return False
         request = json.loads(data)
-        given = []
+        given: list[int] = []
         try:
             if request["op"] == "spawn":
                 answer, given = self.spawn(request, descriptors)
@@ -144,7 +149,8 @@ class Init:
             os.close(descriptor)
         return True
 
-    def spawn(self, request, descriptors):
+    def spawn(self, request: dict[str, Any], descriptors: list[int]) -> tuple[dict[str, Any], list[int]]:
+        """Start a process; returns the answer, and descriptors that go with it."""
         given = []
         slave = None
         if request["tty"]:
@@ -167,7 +173,8 @@ class Init:
         self.names[pid] = request["id"]
         return {"pid": pid}, given
 
-    def reap(self):
+    def reap(self) -> None:
+        """Take note of what has ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -181,7 +188,7 @@ class Init:
                 self.say({"id": name, "status": 128 - code if code < 0 else code})
 
 
-def begin(request, descriptors, tell):
+def begin(request: dict[str, Any], descriptors: list[int], tell: int) -> NoReturn:
     """Become the program, in the child."""
     try:
         os.setsid()
@@ -193,7 +200,7 @@ def begin(request, descriptors, tell):
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         os.chdir(request["cwd"])
-        os.execvpe(request["argv"][0], request["argv"], request["env"])  # noqa: S606
+        os.execvpe(request["argv"][0], request["argv"], request["env"])
     except OSError as error:
         what = request["cwd"] if error.filename == request["cwd"] else request["argv"][0]
         os.write(tell, f"{what}: {error.strerror}".encode())
@@ -201,7 +208,7 @@ def begin(request, descriptors, tell):
         os._exit(127)
 
 
-def map_user():
+def map_user() -> None:
     """Be root of a namespace of users, as an ordinary user of the machine."""
     uid, gid = os.geteuid(), os.getegid()
     call("unshare", USER)
@@ -210,7 +217,8 @@ def map_user():
             file.write(text)
 
 
-def main():
+def main() -> None:
+    """Be the guard, and in its child the first process."""
     connection = socket.socket(fileno=int(sys.argv[1]))
     with open(sys.argv[2]) as file:
         spec = json.load(file)

@@ -259,21 +259,16 @@ class Sandbox:
             return
         self.ended.set()
         self.why = why
-        for timer in (self._timer, self._idle):
-            if timer is not None:
-                timer.cancel()
-        for server in self.tunnels.values():
-            server.close()
+        for closing in (
+            *(each.close for each in self.tunnels.values()),
+            *(each.cancel for each in (self._timer, self._idle) if each),
+        ):
+            closing()
         if self._connection is not None:
             asyncio.get_running_loop().remove_reader(self._connection.fileno())
             self._connection.close()
             self._connection = None
-        for future in [*self._answers.values()]:
-            if not future.done():
-                future.set_result(({"error": "the sandbox has ended"}, []))
-        for end in self._ends.values():
-            if not end.done():
-                end.set_result(137)
+        self._answer_all()
         if self._guard is not None:
             # Its first process is killed by the kernel then, and the namespace with that.
             self._guard.kill()
@@ -281,6 +276,15 @@ class Sandbox:
         for each in self.execs.values():
             each.close()
         self._remove()
+
+    def _answer_all(self) -> None:
+        """Let nobody wait for what will not come any more."""
+        for future in [*self._answers.values()]:
+            if not future.done():
+                future.set_result(({"error": "the sandbox has ended"}, []))
+        for end in self._ends.values():
+            if not end.done():
+                end.set_result(137)
 
     def _remove(self) -> None:
         for _ in range(50):  # the last of the namespace may still be dying, and holds its mounts

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import inspect
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grpclib.server import Server
 from modal_proto.api_grpc import ModalClientBase
@@ -14,8 +15,10 @@ from modal_proto.task_command_router_grpc import TaskCommandRouterBase
 from shellward.testing.services.modal.control import Control
 from shellward.testing.services.modal.faults import Fault, mapping
 from shellward.testing.services.modal.router import Router
-from shellward.testing.services.modal.sandbox import TERMINATED
 from shellward.testing.services.modal.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class _Table:
@@ -47,7 +50,9 @@ class Program:
         """Begin to listen, or do so again at the same port."""
         control = Control(self.state)
         router = Router(self.state, control)
-        self._server = Server([_Table(ModalClientBase, control, self.state), _Table(TaskCommandRouterBase, router, self.state)])
+        self._server = Server(
+            [_Table(ModalClientBase, control, self.state), _Table(TaskCommandRouterBase, router, self.state)]
+        )
         await self._server.start(self._host, self._port, reuse_address=True)
         self._port = self._server._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]  # noqa: SLF001  # the port that 0 became
         self.address = f"http://{self._host}:{self._port}"
@@ -65,36 +70,27 @@ class Program:
 
     async def answer(self, request: dict[str, Any]) -> Any:
         """Carry out what a test asks for; see ``ModalService`` for the words."""
-        record = self.state.record
-        match request["op"]:
-            case "calls":
-                return [name for _, name in record.calls]
-            case "forget":
-                record.calls.clear()
-                record.faults.clear()
-            case "missing":
-                return [sorted(record.missing), record.broken]
-            case "fault":
-                record.faults.append(Fault(**request["fault"]))
-            case "heal":
-                record.faults.clear()
-            case "sandboxes":
-                return self.state.seen()
-            case "end":
-                self.state.sandbox(request["id"]).end(request.get("why", TERMINATED))
-            case "volume":
-                self.state.volumes[request["name"]] = request["path"]
-            case "secret":
-                self.state.secrets[f"st-{request['name']}"] = request["values"]
-            case "advertise":
-                self.state.address = request["address"] or self.address
-            case "restart":
-                await self.stop()
-                await asyncio.sleep(request.get("seconds", 0))
-                await self.listen()
-            case other:
-                raise ValueError(f"there is no {other!r}")
-        return None
+        state, record = self.state, self.state.record
+        known: dict[str, Callable[..., Any]] = {
+            "calls": lambda: [name for _, name in record.calls],
+            "forget": record.forget,
+            "missing": lambda: [sorted(record.missing), record.broken],
+            "fault": lambda fault: record.faults.append(Fault(**fault)),
+            "heal": record.faults.clear,
+            "sandboxes": state.seen,
+            "end": lambda id, why: state.sandbox(id).end(why),  # noqa: A006  # the word that tests send
+            "volume": lambda name, path: state.volumes.update({name: path}),
+            "secret": lambda name, values: state.secrets.update({f"st-{name}": values}),
+            "advertise": lambda address: setattr(state, "address", address or self.address),
+            "restart": self._restart,
+        }
+        answer = known[request.pop("op")](**request)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def _restart(self, seconds: float) -> None:
+        await self.stop()
+        await asyncio.sleep(seconds)
+        await self.listen()
 
     async def serve_test(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer a test's lines."""
