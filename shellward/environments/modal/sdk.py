@@ -11,7 +11,7 @@ from shellward.core.errors import EnvironmentUnavailable, MissingDependency
 T = TypeVar("T")
 
 _CLOSE_LIMIT: Final = 5.0
-_GET_ONE: Final = "make one with `modal token new`, or set MODAL_GET_ONE_ID and MODAL_GET_ONE_SECRET"
+_GET_ONE: Final = "make one with `modal token new`, or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET"
 
 
 def sdk() -> Any:

@@ -80,6 +80,8 @@ class Record:
         """Forget calls and faults."""
         self.calls.clear()
         self.faults.clear()
+        self.missing.clear()
+        self.broken.clear()
 
     def wrapped(self, name: str, method: Method) -> Method:
         """Put recording and faults around a call."""

@@ -36,16 +36,23 @@ class Router:
             tty = (request.pty_info.winsz_rows or 24, request.pty_info.winsz_cols or 80)
             env.setdefault("TERM", request.pty_info.env_term or "xterm-256color")
         cwd = request.workdir or sandbox.wanted.workdir
-        starting = asyncio.ensure_future(execs.start(sandbox, list(request.command_args), env, cwd, tty))
-        sandbox.execs[request.exec_id] = starting
+
+        async def start() -> None:
+            try:
+                made = await execs.start(sandbox, list(request.command_args), env, cwd, tty)
+            except NotStarted:
+                del sandbox.execs[request.exec_id]
+                raise
+            sandbox.execs[request.exec_id] = made
+            if request.timeout_secs:
+                asyncio.get_running_loop().call_later(request.timeout_secs, made.close)
+
+        # It goes on when the client's connection breaks: he will ask again, by the same id.
+        starting = sandbox.execs[request.exec_id] = asyncio.ensure_future(start())
         try:
-            made = await asyncio.shield(starting)
+            await asyncio.shield(starting)
         except NotStarted as error:
-            del sandbox.execs[request.exec_id]
             raise GRPCError(Status.INVALID_ARGUMENT, f"Failed to start the command: {error}") from error
-        sandbox.execs[request.exec_id] = made
-        if request.timeout_secs:
-            asyncio.get_running_loop().call_later(request.timeout_secs, made.close)
         await stream.send_message(sr.TaskExecStartResponse())
 
     def _exec(self, request: Any) -> execs.Exec:

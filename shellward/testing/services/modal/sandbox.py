@@ -274,7 +274,8 @@ class Sandbox:
             self._guard.kill()
             self._guard.wait()
         for each in self.execs.values():
-            each.close()
+            if not isinstance(each, asyncio.Future):
+                each.close()
         self._remove()
 
     def _answer_all(self) -> None:

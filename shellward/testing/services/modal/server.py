@@ -5,9 +5,11 @@ import contextlib
 import inspect
 import json
 import sys
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grpclib.protocol import H2Protocol
 from grpclib.server import Server
 from modal_proto.api_grpc import ModalClientBase
 from modal_proto.task_command_router_grpc import TaskCommandRouterBase
@@ -18,7 +20,9 @@ from shellward.testing.services.modal.router import Router
 from shellward.testing.services.modal.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+
+    from grpclib._typing import IServable
 
 
 class _Table:
@@ -27,6 +31,25 @@ class _Table:
 
     def __mapping__(self) -> Any:
         return self._table
+
+
+class _Breakable(Server):
+    """A server whose connections can be broken, as a network does."""
+
+    def __init__(self, services: "Collection[IServable]") -> None:
+        super().__init__(services)
+        self._protocols: weakref.WeakSet[H2Protocol] = weakref.WeakSet()
+
+    def _protocol_factory(self) -> H2Protocol:
+        made = super()._protocol_factory()
+        self._protocols.add(made)
+        return made
+
+    def abort(self) -> None:
+        """Break all connections."""
+        for each in list(self._protocols):
+            if getattr(each, "connection", None) is not None:  # somebody has connected
+                each.connection._transport.abort()  # noqa: SLF001  # grpclib has no name for it
 
 
 class Program:
@@ -44,13 +67,13 @@ class Program:
         self._port = port
         self.state = State(advertise, token_life)
         self.address = ""
-        self._server: Server | None = None
+        self._server: _Breakable | None = None
 
     async def listen(self) -> None:
         """Begin to listen, or do so again at the same port."""
         control = Control(self.state)
         router = Router(self.state, control)
-        self._server = Server(
+        self._server = _Breakable(
             [_Table(ModalClientBase, control, self.state), _Table(TaskCommandRouterBase, router, self.state)]
         )
         await self._server.start(self._host, self._port, reuse_address=True)
@@ -61,9 +84,8 @@ class Program:
     async def stop(self) -> None:
         """Listen no more, and break all connections. Sandboxes live on."""
         if self._server is not None:
+            self._server.abort()
             self._server.close()
-            for handler in list(self._server._handlers):  # noqa: SLF001  # a break, not the end that it is meant for
-                handler.close()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._server.wait_closed(), 2)
             self._server = None
