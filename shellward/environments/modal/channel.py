@@ -5,6 +5,7 @@ so costs one call (its text) and the messages on streams that are open already.
 """
 
 import asyncio
+import contextlib
 import os
 import select
 import threading
@@ -21,6 +22,8 @@ from shellward.environments.modal.sdk import call, loop, short
 _AHEAD: Final = 1 << 20
 """Bytes that wait here, in each direction, before the other side has to."""
 _WRITE: Final = 1 << 20
+_PATIENCE: Final = 0.03
+"""Seconds in which a reader that lags behind may catch up before its stream is closed."""
 _CLOSE_LIMIT: Final = 5.0
 
 
@@ -73,11 +76,8 @@ class ModalChannel:
 
     async def _follow(self, stream: StreamName, reader: Any) -> None:
         try:
-            async for data in reader:
-                self._put(Piece(stream, data))
-                while self._waiting > _AHEAD:
-                    self._room.clear()
-                    await self._room.wait()
+            while not await self._follow_once(stream, reader):
+                await self._room.wait()
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the stream is over, and this says why
@@ -86,6 +86,28 @@ class ModalChannel:
             self._open -= 1
             if self._open == 0:
                 self._put(None)
+
+    async def _follow_once(self, stream: StreamName, reader: Any) -> bool:
+        """Follow a stream until it is over; False when it was closed, since nobody takes what comes.
+
+        Open, it takes in 64 MiB ahead of its reader. It goes on where it was when it is opened again.
+        """
+        async with contextlib.aclosing(aiter(reader)) as pieces:
+            async for data in pieces:
+                self._put(Piece(stream, data))
+                if self._waiting > _AHEAD:
+                    self._room.clear()
+                    if self._waiting > _AHEAD and not await self._room_soon():
+                        return False
+        return True
+
+    async def _room_soon(self) -> bool:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._room.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def _put(self, piece: Piece | None) -> None:
         with self._lock:

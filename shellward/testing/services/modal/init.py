@@ -197,8 +197,8 @@ def begin(request: dict[str, Any], descriptors: list[int], tell: int) -> NoRetur
         if request["tty"]:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(number, signal.SIG_DFL)  # whatever the service was started with
         os.chdir(request["cwd"])
         os.execvpe(request["argv"][0], request["argv"], request["env"])
     except OSError as error:
