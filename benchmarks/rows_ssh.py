@@ -1,24 +1,21 @@
 """Rows about SSH: against a local process, the OpenSSH client with an open master connection, and a far host."""
 
-import queue
-import socket
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from figures import Bar, Measured, Row, Settings, Skipped, compare, quietly, timed
+from network import far
 from places import SSH_HOST, SSHD, place
 
 from shellward import environments
 
 _THREADS: Final = 64
 _DELAY: Final = 0.02
-_READ: Final = 1 << 16
 
 
 @contextmanager
@@ -62,55 +59,12 @@ def _threads(settings: Settings) -> Measured:
         return compare(timed(ours, 1), timed(theirs, 1), samples=settings.of(8, 1), note="no output mixed")
 
 
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    """Pass on what comes, after a delay, until there is no more."""
-    held: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
-
-    def send() -> None:
-        while True:
-            due, data = held.get()
-            time.sleep(max(0.0, due - time.monotonic()))
-            if not data:
-                return
-            with suppress(OSError):  # closed by the other side
-                sink.sendall(data)
-
-    threading.Thread(target=send, daemon=True).start()
-    data = b"x"
-    while data:
-        try:
-            data = source.recv(_READ)
-        except OSError:
-            data = b""
-        held.put((time.monotonic() + _DELAY, data))
-
-
-@contextmanager
-def _far(port: int) -> Iterator[int]:
-    """Make a server look far away; gives the port to connect to."""
-    with ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def accept() -> None:
-            with suppress(OSError):  # the listener is closed
-                while True:
-                    near, _ = listener.accept()
-                    far = socket.create_connection(("127.0.0.1", port))
-                    for source, sink in ((near, far), (far, near)):
-                        stack.callback(source.close)
-                        source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                        threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-
-
 def _round_trip(settings: Settings) -> Measured:
     if not (SSHD / "config").exists():
         raise Skipped("no SSH server for tests is here: tests/services/sshd start")
     known = (SSHD / "known_hosts").read_text()
     port = int(known.split("]:")[1].split()[0])
-    with _far(port) as near, tempfile.TemporaryDirectory(prefix="shellward-bench-") as directory:
+    with far(port, _DELAY) as near, tempfile.TemporaryDirectory(prefix="shellward-bench-") as directory:
         file = Path(directory, "known_hosts")
         file.write_text(known.replace(f"]:{port} ", f"]:{near} "))
         config = {"host": SSH_HOST, "config_file": str(SSHD / "config"), "port": near, "known_hosts": str(file)}

@@ -11,6 +11,7 @@ from typing import Final
 import report
 import rows_calls
 import rows_life
+import rows_modal
 import rows_output
 import rows_processes
 import rows_ssh
@@ -27,6 +28,7 @@ ROWS: Final = (
     *rows_processes.ROWS,
     *rows_watching.ROWS,
     *rows_ssh.ROWS,
+    *rows_modal.ROWS,
     *rows_startup.ROWS,
     *rows_terminals.ROWS,
     *rows_tools.ROWS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-SLOW_PLACES = ("ssh-sh", "ssh-root", "modal", "modal-busybox")
+SLOW_PLACES = ("ssh-sh", "ssh-root", "modal", "modal-busybox", "modal-cloud")
 """Further users of a server that the quick lane reaches already, and clouds, which are emulated."""
 
 

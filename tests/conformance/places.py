@@ -1,4 +1,4 @@
-"""The places at which this repository runs the suite: local with three shells, Docker with two images."""
+"""The places at which this repository runs the suite."""
 
 import atexit
 import contextlib
@@ -25,6 +25,7 @@ from shellward.testing.place import (
     docker_small_disk,
     local_processes,
     local_small_disk,
+    modal_processes,
     service_restart,
     singularity_named,
     singularity_processes,
@@ -299,6 +300,28 @@ def modal(name: str, image: str, **more: Any) -> Place:
     )
 
 
+def modal_cloud() -> Place:
+    """The real Modal, with the account of whoever runs this; see docs/modal.md for what that costs."""
+    label = {LABEL: f"modal-cloud-{RUN}"}
+    no_way_in = "it needs Modal's own side"
+    return Place(
+        name="modal-cloud",
+        kind="modal",
+        config={"cpus": 0.25, "labels": label, "timeout": 1800, "ports": [8765]},
+        processes=modal_processes,
+        left_behind=lambda: [each.handle for each in backend("modal").list_environments() if label == each.labels],
+        faults=Faults(
+            kill_sandbox=lambda env: env.backend.sandbox.terminate(),  # type: ignore[attr-defined]  # the SDK's own
+            restart_daemon=no_way_in,
+            small_disk=no_way_in,
+            small_memory={"memory": "128m"},
+            few_pids="Modal does not limit processes",
+            shared_directory=no_way_in,
+        ),
+        wrong_settings={"colour": "blue", "env": 7, "image": 7},
+    )
+
+
 def _shared_volume(path: Path) -> dict[str, Any]:
     name = f"shared-{uuid.uuid4().hex[:8]}"
     modal_service().volume(name, path)
@@ -371,6 +394,7 @@ else:
     )
 MODAL = modal("modal", "shellward/sandbox:latest")
 MODAL_BUSYBOX = modal("modal-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
+CLOUD = (modal_cloud(),) if os.environ.get("SHELLWARD_TEST_CLOUD") else ()
 PLACES = (
     LOCAL_BASH,
     LOCAL_SH,
@@ -383,6 +407,7 @@ PLACES = (
     MODAL,
     MODAL_BUSYBOX,
     *SINGULARITY,
+    *CLOUD,
 )
 
 
@@ -410,6 +435,9 @@ def why_absent(place: Place) -> str:
     if place.kind == "singularity":
         there = shutil.which("apptainer") is not None and SIF.exists()
         return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
+    if place.name == "modal-cloud":
+        found = backend("modal").doctor()
+        return "" if found.works else f"{found.summary}: {found.advice}"
     return (_warm_modal() if place.kind == "modal" else "") or _why_no_image(str(place.config["image"]))
 
 

@@ -13,6 +13,8 @@ from shellward.testing.services.modal import ModalService
 
 from .conftest import IMAGE, Create
 
+pytestmark = pytest.mark.docker  # whose images the loopback service unpacks
+
 
 def test_without_the_sdk_the_install_line_is_said() -> None:
     code = (
@@ -88,7 +90,7 @@ def test_a_name_that_is_taken(create: Create) -> None:
 
 
 def test_an_image_that_cannot_be_made(create: Create) -> None:
-    with pytest.raises(EnvironmentUnavailable, match="the image cannot be made: .*no-such-image"):
+    with pytest.raises(EnvironmentUnavailable, match=r"the image cannot be made: .*no-such-image"):
         create(image="shellward/no-such-image:none")
 
 

@@ -16,6 +16,8 @@ from shellward.testing.trial import eventually
 
 from .conftest import IMAGE, Create, client_variables
 
+pytestmark = pytest.mark.docker  # whose images the loopback service unpacks
+
 
 @pytest.mark.parametrize("rpc", ["AppGetOrCreate", "SandboxCreateV2", "TaskExecStart", "TaskExecStdioRead"])
 def test_unavailable_twice_is_not_noticed(service: ModalService, create: Create, rpc: str) -> None:
@@ -61,6 +63,7 @@ def test_a_slow_service(service: ModalService, create: Create) -> None:
     service.heal()
 
 
+@pytest.mark.slow
 def test_tokens_that_expire(service: ModalService, monkeypatch: pytest.MonkeyPatch) -> None:
     from shellward import environments
 

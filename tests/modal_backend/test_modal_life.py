@@ -17,6 +17,8 @@ from shellward.testing.services.modal import ModalService
 
 from .conftest import IMAGE, Create, client_variables
 
+pytestmark = pytest.mark.docker  # whose images the loopback service unpacks
+
 
 def other(service: ModalService, body: str, *arguments: str) -> str:
     """Run a Python program that has ``environments``."""

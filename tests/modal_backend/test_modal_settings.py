@@ -11,6 +11,8 @@ from shellward.testing.services.modal import ModalService
 
 from .conftest import Create
 
+pytestmark = pytest.mark.docker  # whose images the loopback service unpacks
+
 
 def asked(service: ModalService) -> str:
     """The definition, on one line."""

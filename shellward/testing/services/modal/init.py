@@ -132,6 +132,8 @@ class Init:
         if not data:
             return False
         request = json.loads(data)
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
         given: list[int] = []
         try:
             if request["op"] == "spawn":
