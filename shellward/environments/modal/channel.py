@@ -22,6 +22,8 @@ from shellward.environments.modal.sdk import call, loop, short
 _AHEAD: Final = 1 << 20
 """Bytes that wait here, in each direction, before the other side has to."""
 _WRITE: Final = 1 << 20
+_FLOOD: Final = 4 << 20
+"""Bytes in less than a second that are a flood."""
 _PATIENCE: Final = 0.03
 """Seconds in which a reader that lags behind may catch up before its stream is closed."""
 _CLOSE_LIMIT: Final = 5.0
@@ -77,7 +79,7 @@ class ModalChannel:
     async def _follow(self, stream: StreamName, reader: Any) -> None:
         try:
             while not await self._follow_once(stream, reader):
-                await self._room.wait()
+                await self._room_again(None)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the stream is over, and this says why
@@ -88,25 +90,35 @@ class ModalChannel:
                 self._put(None)
 
     async def _follow_once(self, stream: StreamName, reader: Any) -> bool:
-        """Follow a stream until it is over; False when it was closed, since nobody takes what comes.
+        """Follow a stream until it is over; False when it was closed, and goes on where it was when it is opened again.
 
-        Open, it takes in 64 MiB ahead of its reader. It goes on where it was when it is opened again.
+        Open, it takes in 64 MiB ahead of its reader: all that a flood has printed by then would have to be read after
+        its end, too. So it is closed when nobody takes what comes, and every few MiB of a flood.
         """
+        begun, count = self._loop.time(), 0
         async with contextlib.aclosing(aiter(reader)) as pieces:
             async for data in pieces:
                 self._put(Piece(stream, data))
-                if self._waiting > _AHEAD:
-                    self._room.clear()
-                    if self._waiting > _AHEAD and not await self._room_soon():
+                count += len(data)
+                if count > _FLOOD:
+                    if self._loop.time() - begun < 1.0:
                         return False
+                    begun, count = self._loop.time(), 0
+                if not await self._room_again(_PATIENCE):
+                    return False
         return True
 
-    async def _room_soon(self) -> bool:
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                await self._room.wait()
-        except TimeoutError:
-            return False
+    async def _room_again(self, patience: float | None) -> bool:
+        """Wait until what came was taken; False when that is not so in time."""
+        if self._waiting <= _AHEAD:
+            return True
+        self._room.clear()
+        if self._waiting > _AHEAD:
+            try:
+                async with asyncio.timeout(patience):
+                    await self._room.wait()
+            except TimeoutError:
+                return False
         return True
 
     def _put(self, piece: Piece | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from shellward.testing.services.modal.sandbox import NotStarted, Sandbox
 
 _READ: Final = 1 << 17
-_AHEAD: Final = 4 << 20
+_AHEAD: Final = 1 << 20
 """Bytes that nobody has read yet after which a process has to wait."""
 _KEPT: Final = 68 << 20
 """Bytes that a client may have been sent and not have read when its connection breaks: the SDK's window is 64 MiB."""
