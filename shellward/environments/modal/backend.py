@@ -9,6 +9,7 @@ import os
 import secrets
 import shlex
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -25,6 +26,7 @@ from shellward.environments.config import parse_config
 from shellward.environments.modal import sdk as modal_sdk
 from shellward.environments.modal.channel import ModalChannel
 from shellward.environments.modal.config import APP, KIND, TAG, ModalConfig, check, is_ours
+from shellward.environments.modal.connections import Connections
 from shellward.environments.modal.images import image_of
 from shellward.environments.modal.sandbox import CWD, arguments, name_in, new_name, processes_of, scratch_of
 from shellward.environments.modal.sdk import call, give_back, sdk, take
@@ -52,7 +54,8 @@ class ModalBackend:
         self.lease: float | None = settings.lease
         self._released = False
         self._lock = threading.Lock()
-        self._closing: set[threading.Event] = set()
+        self._open: set[threading.Event] = set()
+        self._connections = Connections(sandbox, client)
 
     @property
     def handle(self) -> str:
@@ -82,12 +85,28 @@ class ModalBackend:
         key = secrets.token_hex(6)
         words = ["sh", "-c", self._script(cwd, pty, key), "shellward", *argv]
         variables = {**({"TERM": _TERM} if pty else {}), **(env or {})}
-        process = call(self._exec(words, variables, tty=pty is not None), _ASK, self._what())
         resize = self._resizer(key) if pty is not None else None
-        return ModalChannel(process, resize, self._closing)
+        return call(self._exec(words, variables, resize), _ASK, self._what())
 
-    async def _exec(self, words: Sequence[str], env: Mapping[str, str], *, tty: bool) -> Any:
-        return await self.sandbox.exec.aio(*words, env=dict(env), text=False, pty=tty)
+    async def _exec(
+        self, words: Sequence[str], env: Mapping[str, str], resize: Callable[[PtySize], None] | None
+    ) -> ModalChannel:
+        connections = self._connections
+        connection = await connections.take()
+        released = threading.Event()
+        self._open.add(released)
+
+        def release() -> None:
+            connections.give_back(connection)
+            self._open.discard(released)
+            released.set()
+
+        try:
+            process = await connection.sandbox.exec.aio(*words, env=dict(env), text=False, pty=resize is not None)
+            return ModalChannel(process, resize, release)
+        except BaseException:
+            release()
+            raise
 
     def _script(self, cwd: str | None, pty: PtySize | None, key: str) -> str:
         """What is done in the sandbox before a program begins."""
@@ -150,8 +169,9 @@ class ModalBackend:
     def detach(self) -> None:
         """See Backend."""
         if self._release():
-            for each in [*self._closing]:  # what was closed just now has its end of input yet to be sent
-                each.wait(_LOOK)
+            deadline = time.monotonic() + _LOOK
+            for each in [*self._open]:  # what was closed just now has the end of its input yet to be sent
+                each.wait(max(0.0, deadline - time.monotonic()))
             self._let_go()
 
     def _release(self) -> bool:
@@ -161,9 +181,13 @@ class ModalBackend:
 
     def _let_go(self) -> None:
         try:
-            call(self.sandbox.detach.aio(), _LOOK, self._what())
+            call(self._disconnect(), _LOOK, self._what())
         finally:
             give_back()
+
+    async def _disconnect(self) -> None:
+        await self._connections.close()
+        await self.sandbox.detach.aio()
 
     def snapshot(self) -> str:
         """See Backend. The id is that of an image, which ``create(image=...)`` takes, too."""
@@ -189,6 +213,8 @@ class ModalBackend:
         if settings.name is not None:  # the next can have it only when its holder has ended
             await _end(before)
         self.sandbox = await _make(settings, self.name, self.client, f"rm -rf {self.scratch}")
+        closing, self._connections = self._connections, Connections(self.sandbox, self.client)
+        await closing.close()
         await _end(before)
 
     def expose(self, port: int) -> str:

@@ -24,6 +24,8 @@ _AHEAD: Final = 1 << 20
 _WRITE: Final = 1 << 20
 _FLOOD: Final = 4 << 20
 """Bytes in less than a second that are a flood."""
+_QUIET: Final = 0.5
+"""Seconds without output after which a terminal whose program has ended has no more of it."""
 _PATIENCE: Final = 0.03
 """Seconds in which a reader that lags behind may catch up before its stream is closed."""
 _CLOSE_LIMIT: Final = 5.0
@@ -35,10 +37,10 @@ class ModalChannel:
     Args:
         process: the SDK's.
         resize: gives its terminal another size; None: it has none.
-        closing: holds an event for as long as something of it is under way after ``close``.
+        release: is called, on the SDK's loop, when nothing of it is under way any more after ``close``.
     """
 
-    def __init__(self, process: Any, resize: Callable[[PtySize], None] | None, closing: set[threading.Event]) -> None:
+    def __init__(self, process: Any, resize: Callable[[PtySize], None] | None, release: Callable[[], None]) -> None:
         self._process = process
         self._resize = resize
         self._loop = loop()
@@ -46,6 +48,7 @@ class ModalChannel:
         self._taken = threading.Condition(self._lock)
         self._pieces: deque[Piece] = deque()
         self._waiting = 0
+        self._count = 0
         self._out = bytearray()
         self._unsent = 0
         self._eof = False
@@ -59,8 +62,7 @@ class ModalChannel:
         self._poll.register(self._event, select.POLLIN)
         self._room = asyncio.Event()
         self._status: int | None = None
-        self._closing = closing
-        self._finished = threading.Event()
+        self._release = release
         self._following: list[asyncio.Task[None]] = []
         self._sender: asyncio.Task[None] | None = None
         self._open = 0
@@ -75,6 +77,8 @@ class ModalChannel:
             streams.append((StreamName.STDERR, self._process.stderr))
         self._open = len(streams)
         self._following = [self._loop.create_task(self._follow(*each)) for each in streams]
+        if self._resize is not None:
+            self._following.append(self._loop.create_task(self._end_with_program()))
 
     async def _follow(self, stream: StreamName, reader: Any) -> None:
         try:
@@ -88,6 +92,18 @@ class ModalChannel:
             self._open -= 1
             if self._open == 0:
                 self._put(None)
+
+    async def _end_with_program(self) -> None:
+        """End a terminal's stream with its program, though a child of that has the terminal open."""
+        try:
+            self._status = int(await self._process.wait.aio())
+        except Exception:  # noqa: BLE001  # whatever it is, the stream itself tells how it goes on
+            return
+        seen = -1
+        while self._count != seen or self._waiting > _AHEAD:
+            seen = self._count
+            await asyncio.sleep(_QUIET)
+        self._following[0].cancel()
 
     async def _follow_once(self, stream: StreamName, reader: Any) -> bool:
         """Follow a stream until it is over; False when it was closed, and goes on where it was when it is opened again.
@@ -127,6 +143,7 @@ class ModalChannel:
                 self._ended = True
             else:
                 self._pieces.append(piece)
+                self._count += len(piece.data)
                 self._waiting += len(piece.data)
             self._taken.notify_all()
             if not self._closed:
@@ -169,8 +186,7 @@ class ModalChannel:
         finally:
             if self._sender is not None:
                 self._sender.cancel()
-            self._closing.discard(self._finished)
-            self._finished.set()
+            self._release()
 
     def _begin_sending(self) -> "asyncio.Task[None]":
         if self._sender is None or self._sender.done():
@@ -291,7 +307,6 @@ class ModalChannel:
             if self._closed:
                 return
             self._closed = self._eof = True
-            self._closing.add(self._finished)
             self._taken.notify_all()
             if self._reading:
                 os.eventfd_write(self._event, 1)
