@@ -22,7 +22,10 @@ pytestmark = pytest.mark.docker  # whose images the loopback service unpacks
 
 def other(service: ModalService, body: str, *arguments: str) -> str:
     """Run a Python program that has ``environments``."""
-    text = "import sys, time\nfrom shellward import environments\n" + textwrap.dedent(body)
+    text = (
+        "import sys, time\nfrom shellward import environments\nfrom shellward.core.errors import Unsupported\n"
+        + textwrap.dedent(body)
+    )
     variables = client_variables(service)
     done = subprocess.run(
         [sys.executable, "-c", text, *arguments], capture_output=True, text=True, check=False, env=variables, timeout=60
@@ -32,7 +35,7 @@ def other(service: ModalService, body: str, *arguments: str) -> str:
 
 
 def test_another_process_attaches(service: ModalService, create: Create) -> None:
-    env = create(cwd="/usr", env={"A": "b"})
+    env = create(cwd="/usr", env={"A": "b"}, network="none")
     env.run("echo one >/tmp/f; cd /tmp").check()
     said = other(
         service,
@@ -41,12 +44,15 @@ def test_another_process_attaches(service: ModalService, create: Create) -> None
         print(env.run("cat /tmp/f; echo $A").stdout, end="")
         with env.session() as fresh:
             print(fresh.cwd)
+        try: env.snapshot()
+        except Unsupported as error: print(error)
         env.run("echo two >/tmp/f").check()
         env.detach()
         """,
         env.handle,
     )
     assert said.splitlines()[:2] == ["one", "b"]
+    assert "only the client that made it" in said  # another would not be cut off from the network
     assert env.read_file("/tmp/f") == b"two\n"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from shellward.core.errors import ConfigError, Unsupported
 from shellward.environments.modal.config import ModalConfig, check, mebibytes
+from shellward.environments.modal.tags import settings_in, tags_of, text_in
+from shellward.environments.owner import owner
 from shellward.testing.services.modal import ModalService
 
 from .conftest import Create
@@ -85,13 +87,19 @@ def test_secrets_and_volumes(service: ModalService, create: Create, tmp_path: An
 
 
 def test_tags_name_the_owner_and_the_time_to_live(service: ModalService, create: Create) -> None:
-    from shellward.environments.owner import owner
-
     create(lease=77, labels={"job": "one"})
     tags = service.sandboxes()[-1]["tags"]
-    assert tags["shellward-owner"] == owner()
+    assert text_in(tags, "owner") == owner()
     assert tags["shellward-lease"] == "77"
     assert tags["job"] == "one"
+
+
+@pytest.mark.parametrize("image", ["a", "ghcr.io/some_one/some-thing:v1.2@sha256:" + "0" * 64, "_5f", "ä" * 40, ""])
+def test_tags_hold_any_text(image: str) -> None:
+    made = tags_of(ModalConfig(image=image, ports=[80, 443], tls_ports=[8443]), "0123abcd")
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,63}", each) for pair in made.items() for each in pair)
+    found = settings_in(made)
+    assert (found.image, found.ports, found.tls_ports, found.lease) == (image, [80, 443], [8443], 120.0)
 
 
 def test_ports_that_were_not_asked_for(create: Create) -> None:
@@ -128,6 +136,7 @@ def test_another_user_is_unsupported(create: Create) -> None:
         ({"ports": [0]}, "ports"),
         ({"ports": [80], "tls_ports": [80]}, "tls_ports"),
         ({"labels": {"shellward": "x"}}, "labels"),
+        ({"labels": {"job": "a b"}}, "labels"),
     ],
 )
 def test_wrong_settings_are_named(config: dict[str, Any], key: str) -> None:

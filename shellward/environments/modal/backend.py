@@ -28,8 +28,9 @@ from shellward.environments.modal.channel import ModalChannel
 from shellward.environments.modal.config import APP, KIND, TAG, ModalConfig, check, is_ours
 from shellward.environments.modal.connections import Connections
 from shellward.environments.modal.images import image_of
-from shellward.environments.modal.sandbox import CWD, arguments, name_in, new_name, processes_of, scratch_of
+from shellward.environments.modal.sandbox import CWD, PROCESSES, arguments, new_name, scratch_of
 from shellward.environments.modal.sdk import call, give_back, sdk, take
+from shellward.environments.modal.tags import name_in, settings_in, text_in
 
 _ASK: Final = 20.0
 """Seconds for a question to Modal that it usually answers at once."""
@@ -40,17 +41,26 @@ _RESULTS: Final = {124: "it has reached its time limit", 137: "it was terminated
 
 
 class ModalBackend:
-    """See Backend."""
+    """See Backend.
+
+    Args:
+        client: the SDK's.
+        sandbox: likewise.
+        name: with which what is ours in it is named.
+        settings: it was made with.
+        whole: they are all known, so that another could be made with them.
+    """
 
     kind = KIND
 
-    def __init__(self, client: Any, sandbox: Any, name: str, settings: ModalConfig) -> None:
+    def __init__(self, client: Any, sandbox: Any, name: str, settings: ModalConfig, *, whole: bool = True) -> None:
         self.client = client
         self.sandbox = sandbox
         self.settings = settings
+        self.whole = whole
         self.name = name
         self.scratch = scratch_of(name)
-        self.processes = processes_of(name)
+        self.processes = PROCESSES
         self.lease: float | None = settings.lease
         self._released = False
         self._lock = threading.Lock()
@@ -66,7 +76,7 @@ class ModalBackend:
     def capabilities(self) -> Capabilities:
         """See Backend."""
         ports = bool(self.settings.ports or self.settings.tls_ports)
-        return Capabilities(snapshot=True, expose=ports, attach=True, pty=True, isolated=True)
+        return Capabilities(snapshot=self.whole, expose=ports, attach=True, pty=True, isolated=True)
 
     def open(
         self,
@@ -191,6 +201,7 @@ class ModalBackend:
 
     def snapshot(self) -> str:
         """See Backend. The id is that of an image, which ``create(image=...)`` takes, too."""
+        self._need_all("take snapshots")
 
         async def save() -> str:
             image = await self.sandbox.snapshot_filesystem.aio(timeout=_SNAPSHOT)
@@ -201,10 +212,15 @@ class ModalBackend:
     def restore(self, snapshot: str) -> None:
         """See Backend."""
         settings = msgspec.structs.replace(self.settings, image=snapshot, apt_packages=[], pip_packages=[])
+        self._need_all(f"go back to snapshot {snapshot!r}")
         if not snapshot.startswith("im-"):
             raise EnvironmentUnavailable(f"there is no snapshot {snapshot!r}; they are named im-...")
         call(self._restore(settings), settings.create_timeout, f"snapshot {snapshot}")
         self.settings = settings
+
+    def _need_all(self, what: str) -> None:
+        if not self.whole:  # secrets, volumes, what it may reach: a sandbox without those would be another one
+            raise Unsupported(what, self.kind, "only the client that made it knows all its settings")
 
     async def _restore(self, settings: ModalConfig) -> None:
         before = self.sandbox
@@ -292,12 +308,7 @@ def attach(handle: str) -> ModalBackend:
     except BaseException:
         give_back()
         raise
-    settings = ModalConfig(
-        image=tags.get(f"{TAG}-image", ""),
-        lease=float(tags.get(f"{TAG}-lease", LEASE)),
-        timeout=float(tags.get(f"{TAG}-timeout", 1)),
-    )
-    return ModalBackend(client, sandbox, name, settings)
+    return ModalBackend(client, sandbox, name, settings_in(tags), whole=False)
 
 
 async def _find(handle: str, client: Any) -> tuple[Any, dict[str, str]]:
@@ -346,10 +357,10 @@ def _info(sandbox: str, tags: dict[str, str]) -> EnvironmentInfo:
         handle=f"{KIND}:{sandbox}",
         kind=KIND,
         name=tags[TAG],
-        image=tags.get(f"{TAG}-image", ""),
+        image=text_in(tags, "image"),
         created=datetime.fromtimestamp(int(tags.get(f"{TAG}-created", 0)), UTC),
         state="running",
-        owner=tags.get(f"{TAG}-owner", ""),
+        owner=text_in(tags, "owner"),
         lease=float(tags.get(f"{TAG}-lease", LEASE)),
         labels={key: value for key, value in tags.items() if not is_ours(key)},
     )

@@ -17,6 +17,7 @@ TAG: Final = "shellward"
 LONGEST: Final = 86_400.0
 """Seconds that Modal lets a sandbox live."""
 _SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_LABEL: Final = re.compile(r"[A-Za-z0-9._-]{1,63}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -113,6 +114,7 @@ def _wrong(settings: ModalConfig) -> str:
     names = [each for each in settings.env if not _VARIABLE.fullmatch(each)]
     paths = [each for each in settings.volumes if not each.startswith("/")]
     tags = [each for each in settings.labels if is_ours(each)]
+    labels = [each for pair in settings.labels.items() for each in pair if not _LABEL.fullmatch(each)]
     said = (
         (not settings.image, "image: needs a name or an id"),
         (not settings.app, "app: needs a name"),
@@ -121,6 +123,7 @@ def _wrong(settings: ModalConfig) -> str:
         (bool(names), f"env: {names[:1]} is no name of a variable"),
         (bool(paths), f"volumes: {paths[:1]} is no absolute path"),
         (bool(tags), f"labels: names that begin with '{TAG}-' are ours: {tags[:1]}"),
+        (bool(labels), f"labels: letters, digits and '-._', 63 at the most, not {labels[:1]}"),
         (_wrong_size(settings.memory) != "", f"memory: {_wrong_size(settings.memory)}"),
         (settings.cpus is not None and not settings.cpus > 0, f"cpus: more than 0, not {settings.cpus!r}"),
         (not 1 <= settings.lease < math.inf, f"lease: at least 1 second, not {settings.lease!r}"),

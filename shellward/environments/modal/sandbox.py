@@ -1,32 +1,25 @@
-"""The sandbox of an environment: how it is asked for, and what its tags say."""
+"""The sandbox of an environment: how it is asked for."""
 
 import math
 import secrets
-import time
 from typing import Any, Final
 
-from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.encoding import script
-from shellward.environments.modal.config import TAG, ModalConfig, mebibytes
+from shellward.environments.modal.config import ModalConfig, mebibytes
 from shellward.environments.modal.images import image_of
 from shellward.environments.modal.sdk import sdk
-from shellward.environments.owner import owner
+from shellward.environments.modal.tags import tags_of
 
 CWD: Final = "SHELLWARD_CWD"
 """Variable of the sandbox with the directory in which commands begin: whoever attaches need not know it."""
 _HERE: Final = "/tmp/.shellward-"  # noqa: S108  # of the sandbox's own
-_KEPT: Final = "/var/tmp/.shellward"  # noqa: S108  # likewise
+PROCESSES: Final = "/var/tmp/.shellward"  # noqa: S108  # likewise
+"""Directory in a sandbox for background processes."""
 
 
 def scratch_of(name: str) -> str:
     """Return the directory in a sandbox that is ours alone, by the name in its tag."""
     return f"{_HERE}{name}"
-
-
-def processes_of(name: str) -> str:
-    """Return the directory in a sandbox for background processes."""
-    del name
-    return _KEPT
 
 
 def new_name() -> str:
@@ -41,11 +34,11 @@ def arguments(settings: ModalConfig, name: str, client: Any, app: Any) -> tuple[
     entrypoint = ["sh", "-c", script("lease.sh"), "shellward", f"{scratch_of(name)}/lease", lease, "", ""]
     env = {**settings.env, **({CWD: settings.cwd} if settings.cwd else {})}
     size = mebibytes(settings.memory) if settings.memory is not None else None
-    return [*entrypoint, processes_of(name)], {
+    return [*entrypoint, PROCESSES], {
         "app": app,
         "client": client,
         "name": settings.name,
-        "tags": tags(settings, name),
+        "tags": tags_of(settings, name),
         "image": image_of(settings, client),
         "env": env or None,
         "secrets": [modal.Secret.from_name(each) for each in settings.secrets],
@@ -63,28 +56,3 @@ def arguments(settings: ModalConfig, name: str, client: Any, app: Any) -> tuple[
         "encrypted_ports": settings.tls_ports,
         "volumes": {path: modal.Volume.from_name(volume) for path, volume in settings.volumes.items()},
     }
-
-
-def tags(settings: ModalConfig, name: str) -> dict[str, str]:
-    """What says later whose it is: ours come last, so that no label is taken for them."""
-    return {
-        **settings.labels,
-        TAG: name,
-        f"{TAG}-owner": owner(),
-        f"{TAG}-lease": f"{settings.lease:g}",
-        f"{TAG}-image": settings.image,
-        f"{TAG}-created": str(int(time.time())),
-        f"{TAG}-timeout": f"{settings.timeout:g}",
-    }
-
-
-def name_in(found: dict[str, str], handle: str) -> str:
-    """Return the name of an environment by its sandbox's tags.
-
-    Raises:
-        EnvironmentUnavailable: it is not ours.
-    """
-    name = found.get(TAG, "")
-    if not name.isalnum():
-        raise EnvironmentUnavailable(f"{handle} was not made by Shellward")
-    return name

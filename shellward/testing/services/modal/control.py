@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from google.protobuf.empty_pb2 import Empty
 from grpclib import GRPCError, Status
+from modal._utils.name_utils import is_valid_tag  # of apps; sandboxes are believed to be held to the same
 from modal_proto import api_pb2 as api
 
 from shellward.testing.services.modal.images import NoSuchImage
@@ -125,6 +126,9 @@ class Control:
         return self._state.secrets[name]
 
     def _wanted(self, request: Any, env: dict[str, str]) -> Wanted:
+        for tag in request.tags:
+            if not (is_valid_tag(tag.tag_name, 63) and is_valid_tag(tag.tag_value, 63)):
+                raise GRPCError(Status.INVALID_ARGUMENT, f"Invalid tag: {tag.tag_name!r}={tag.tag_value!r}")
         definition = request.definition
         image = self._state.known_image(definition.image_id)
         volumes = [
