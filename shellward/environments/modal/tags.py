@@ -1,7 +1,7 @@
 """What a sandbox's tags say of it, so that others can find it.
 
-Modal takes letters, digits and ``-._``, 63 at the most. Nothing of this is trusted for more than finding: what is in a sandbox
-cannot change its tags, others of the workspace can.
+Modal takes letters, digits and ``-._``, 63 at the most. Nothing of this is trusted for more than finding: a sandbox
+cannot change its own tags, others of the workspace can.
 """
 
 import re
