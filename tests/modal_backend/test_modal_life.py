@@ -78,6 +78,27 @@ def test_what_is_left_behind_can_be_found_and_removed(service: ModalService) -> 
         environments.attach(handle)
 
 
+def test_prune_removes_what_nobody_owns(service: ModalService, create: Create) -> None:
+    owned = create()
+    handle = other(service, f"env = environments.create('modal', image={IMAGE!r}); print(env.handle); env.detach()")
+    pruned = subprocess.run(
+        [sys.executable, "-m", "shellward", "env", "prune", "--env", "modal"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=client_variables(service),
+    )
+    assert handle.strip()[:16] in pruned.stdout
+    assert [f"modal:{each['id']}" for each in service.sandboxes()] == [owned.handle]
+
+
+def test_without_a_token_there_is_nothing_to_list(service: ModalService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODAL_TOKEN_ID", "")
+    monkeypatch.setenv("MODAL_CONFIG_PATH", "/no/such")
+    assert environments.list_environments("modal") == []
+    assert service.calls() == []
+
+
 def test_nothing_of_the_client_is_left(service: ModalService, create: Create) -> None:
     with create() as env:
         env.run("true").check()

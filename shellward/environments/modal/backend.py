@@ -336,7 +336,9 @@ def remove(handle: str) -> bool:
 
 
 def list_environments() -> Sequence[EnvironmentInfo]:
-    """See BackendFactory. Those in the app ``shellward``."""
+    """See BackendFactory. Those in the app ``shellward``; without a token there is nothing to find."""
+    if not _has_token():
+        return []
     client = take(ModalConfig().connect_timeout)
     try:
         return call(_listed(client), _ASK, "listing sandboxes")
@@ -385,4 +387,5 @@ def doctor() -> Diagnosis:
 def _has_token() -> bool:
     """Whether the SDK could find one; that costs nothing, and the SDK's import half a second."""
     path = os.environ.get("MODAL_CONFIG_PATH") or "~/.modal.toml"
-    return bool(os.environ.get("MODAL_TOKEN_ID")) or Path(path).expanduser().is_file()
+    named = any(os.environ.get(name) for name in ("MODAL_TOKEN_ID", "MODAL_OAUTH_REFRESH_TOKEN"))
+    return named or Path(path).expanduser().is_file()
