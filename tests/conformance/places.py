@@ -1,19 +1,15 @@
 """The places at which this repository runs the suite."""
 
-import atexit
 import contextlib
-import importlib.util
 import os
 import shutil
 import subprocess
 import tempfile
-import uuid
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from shellward.environments.registry import backend
 from shellward.testing.place import (
     Faults,
     Place,
@@ -25,7 +21,6 @@ from shellward.testing.place import (
     docker_small_disk,
     local_processes,
     local_small_disk,
-    modal_processes,
     service_restart,
     singularity_named,
     singularity_processes,
@@ -35,12 +30,10 @@ from shellward.testing.place import (
     ssh_small_disk,
     sshd_directory,
 )
-from shellward.testing.services.modal.client import ModalService
 
-ROOT = Path(__file__).resolve().parents[2]
-RUN = uuid.uuid4().hex[:12]
-LABEL = "shellward.conformance"
-IS_ROOT = os.geteuid() == 0
+from .common import IS_ROOT, LABEL, ROOT, RUN, can_mount
+from .places_modal import modal, modal_cloud, why_no_account, why_no_service
+
 ENGINE = ROOT / "tests" / "services" / "docker-engine"
 SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")
 SSHD = ROOT / "tests" / "services" / "sshd"
@@ -248,119 +241,10 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
     )
 
 
-def modal(name: str, image: str, **more: Any) -> Place:
-    """The real SDK at a loopback Modal of this process's own (shellward.testing.services.modal)."""
-    return Place(
-        name=name,
-        kind="modal",
-        config={"image": image, "labels": {LABEL: f"{name}-{RUN}"}, "ports": [8765]},
-        processes=lambda env: modal_service().processes(env.handle.partition(":")[2]),
-        left_behind=lambda: [each["id"] for each in modal_service().sandboxes(tags={LABEL: f"{name}-{RUN}"})],
-        faults=Faults(
-            kill_sandbox=lambda env: modal_service().end(env.handle.partition(":")[2]),
-            restart_daemon="the SDK comes back to a service that was away, and commands go on; tests/modal_backend",
-            small_disk=(lambda: _small_volume(name)) if can_mount() else "needs root to mount one",
-            small_memory="the loopback service does not limit memory",
-            few_pids="Modal does not limit processes",
-            shared_directory=_shared_volume,
-        ),
-        refusals=[
-            Refusal(name="no token", variables={"MODAL_TOKEN_ID": "", "MODAL_TOKEN_SECRET": ""}, mentions=("token",)),
-            Refusal(
-                name="nobody answers",
-                variables={"MODAL_SERVER_URL": "http://127.0.0.1:9"},
-                config={"connect_timeout": 3},
-                mentions=("127.0.0.1:9",),
-            ),
-            Refusal(name="missing image", config={"image": "shellward/no-such:none"}, mentions=("shellward/no-such",)),
-            Refusal(name="missing snapshot", config={"image": "im-0123456789abcdef"}, mentions=("im-0123",)),
-            Refusal(name="missing secret", config={"secrets": ["no-such-secret"]}, mentions=("no-such-secret",)),
-            Refusal(name="missing volume", config={"volumes": {"/data": "no-such"}}, mentions=("no-such",)),
-        ],
-        wrong_settings={
-            "colour": "blue",
-            "env": 7,
-            "cwd": 7,
-            "image": 7,
-            "cpus": "two",
-            "memory": "plenty",
-            "gpu": 7,
-            "network": "some",
-            "ports": "many",
-            "tls_ports": [8765],
-            "secrets": "x",
-            "volumes": {"data": "x"},
-            "labels": {"shellward-owner": "me"},
-            "timeout": 0,
-            "idle_timeout": "soon",
-            "lease": "soon",
-            "connect_timeout": 0,
-        },
-        **more,
-    )
-
-
-def modal_cloud() -> Place:
-    """The real Modal, with the account of whoever runs this; see docs/modal.md for what that costs."""
-    label = {LABEL: f"modal-cloud-{RUN}"}
-    no_way_in = "it needs Modal's own side"
-    return Place(
-        name="modal-cloud",
-        kind="modal",
-        config={"cpus": 0.25, "labels": label, "timeout": 1800, "ports": [8765]},
-        processes=modal_processes,
-        left_behind=lambda: [each.handle for each in backend("modal").list_environments() if label == each.labels],
-        faults=Faults(
-            kill_sandbox=lambda env: env.backend.sandbox.terminate(),  # type: ignore[attr-defined]  # the SDK's own
-            restart_daemon=no_way_in,
-            small_disk=no_way_in,
-            small_memory={"memory": "128m"},
-            few_pids="Modal does not limit processes",
-            shared_directory=no_way_in,
-        ),
-        wrong_settings={"colour": "blue", "env": 7, "image": 7},
-    )
-
-
-def _shared_volume(path: Path) -> dict[str, Any]:
-    name = f"shared-{uuid.uuid4().hex[:8]}"
-    modal_service().volume(name, path)
-    return {"volumes": {"/shared": name}}
-
-
-@contextlib.contextmanager
-def _small_volume(place: str) -> Iterator[SmallDisk]:
-    directory = Path(tempfile.gettempdir(), f"shellward-small-{RUN}-{place}")
-    with local_small_disk(directory):
-        modal_service().volume(f"small-{place}", directory)
-        yield SmallDisk({"volumes": {"/small": f"small-{place}"}}, "/small")
-
-
-@cache
-def modal_service() -> ModalService:
-    """This process's loopback Modal; clients find it by the environment that they inherit."""
-    service = ModalService()
-    atexit.register(service.close)
-    os.environ.update(service.variables)
-    return service
-
-
 @contextlib.contextmanager
 def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
     with local_small_disk(directory):
         yield SmallDisk({"mounts": [{"source": str(directory), "target": "/small"}]}, "/small")
-
-
-@cache
-def can_mount() -> bool:
-    """Whether this process may mount a tmpfs: root in most places, not in every container."""
-    if not IS_ROOT:
-        return False
-    with tempfile.TemporaryDirectory() as directory:
-        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], capture_output=True, check=False).returncode:
-            return False
-        subprocess.run(["umount", directory], check=True)
-    return True
 
 
 def busybox_sh() -> str:
@@ -412,16 +296,6 @@ PLACES = (
 
 
 @cache
-def _warm_modal() -> str:
-    """Start the service and the SDK, whose thread and descriptors stay; say why that cannot be."""
-    if importlib.util.find_spec("modal") is None:
-        return "the modal SDK is not installed"
-    modal_service()
-    found = backend("modal").doctor()
-    return "" if found.works else f"{found.summary}: {found.advice}"
-
-
-@cache
 def why_absent(place: Place) -> str:
     """Say what is missing for a place; empty when it is there."""
     if place is LOCAL_BUSYBOX:
@@ -436,9 +310,8 @@ def why_absent(place: Place) -> str:
         there = shutil.which("apptainer") is not None and SIF.exists()
         return "" if there else f"no apptainer, or no image {SIF}; tests/services/apptainer image makes both"
     if place.name == "modal-cloud":
-        found = backend("modal").doctor()
-        return "" if found.works else f"{found.summary}: {found.advice}"
-    return (_warm_modal() if place.kind == "modal" else "") or _why_no_image(str(place.config["image"]))
+        return why_no_account()
+    return (why_no_service() if place.kind == "modal" else "") or _why_no_image(str(place.config["image"]))
 
 
 def _why_no_image(image: str) -> str:

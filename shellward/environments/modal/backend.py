@@ -23,13 +23,12 @@ from shellward.core.limits import LEASE
 from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
-from shellward.environments.modal import sdk as modal_sdk
 from shellward.environments.modal.channel import ModalChannel
 from shellward.environments.modal.config import APP, KIND, TAG, ModalConfig, check, is_ours
 from shellward.environments.modal.connections import Connections
 from shellward.environments.modal.images import image_of
 from shellward.environments.modal.sandbox import CWD, PROCESSES, arguments, new_name, scratch_of
-from shellward.environments.modal.sdk import call, give_back, sdk, take
+from shellward.environments.modal.sdk import call, give_back, sdk, server, take
 from shellward.environments.modal.tags import name_in, settings_in, text_in
 
 _ASK: Final = 20.0
@@ -381,7 +380,7 @@ def doctor() -> Diagnosis:
     except EnvironmentUnavailable as error:
         return Diagnosis(KIND, works=False, summary="Modal does not answer", advice=str(error))
     give_back()
-    return Diagnosis(KIND, works=True, summary=f"modal {version('modal')} at {modal_sdk.server()}")
+    return Diagnosis(KIND, works=True, summary=f"modal {version('modal')} at {server()}")
 
 
 def _has_token() -> bool:

@@ -71,7 +71,6 @@ class Record:
 
     def __init__(self) -> None:
         self.calls: deque[tuple[float, str]] = deque(maxlen=_MOST)
-        self.requests: dict[str, Any] = {}
         self.missing: set[str] = set()
         self.broken: list[str] = []
         self.faults: list[Fault] = []
