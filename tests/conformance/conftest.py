@@ -35,9 +35,13 @@ class Places:
         self._now: Conformance | None = None
         self._before: dict[str, list[str]] = {}
 
-    def at(self, place: Place) -> Conformance:
-        if self._now is None or self._now.place is not place:
+    def leave_others(self, place: Place) -> None:
+        """What a place needs may be started for it: nothing that the one before could have left behind."""
+        if self._now is not None and self._now.place is not place:
             self.leave()
+
+    def at(self, place: Place) -> Conformance:
+        if self._now is None:
             self._before = holdings()
             self._now = Conformance(place)
         return self._now
@@ -62,6 +66,7 @@ def places() -> Iterator[Places]:
 @pytest.fixture
 def suite(request: pytest.FixtureRequest, places: Places) -> Conformance:
     place: Place = request.param
+    places.leave_others(place)
     absent = why_absent(place)
     if absent and place.kind in required():
         pytest.fail(f"{place.name} was promised and is not there: {absent}")
