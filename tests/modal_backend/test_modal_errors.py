@@ -123,3 +123,16 @@ def test_what_is_not_ours_is_left_alone(service: ModalService) -> None:
 def test_labels_cannot_pretend_to_be_ours(create: Create) -> None:
     with pytest.raises(ConfigError, match="labels"):
         create(labels={"shellward-owner": "somebody"})
+
+
+def test_what_is_used_of_the_sdk_without_a_public_name_is_there() -> None:
+    from modal.sandbox import _task_command_router_client as router
+
+    from shellward.environments.modal import sdk
+
+    assert sdk.loop().is_running()
+    sdk.narrow()
+    sdk.narrow()
+    settings = router.create_channel_config(sustained_keepalive=True)
+    assert settings.http2_stream_window_size == 2 << 20
+    assert settings.http2_connection_window_size > 32 << 20  # one stream that waits holds no other up

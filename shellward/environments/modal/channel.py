@@ -22,8 +22,6 @@ from shellward.environments.modal.sdk import call, loop, short
 _AHEAD: Final = 1 << 20
 """Bytes that wait here, in each direction, before the other side has to."""
 _WRITE: Final = 1 << 20
-_FLOOD: Final = 4 << 20
-"""Bytes in less than a second that are a flood."""
 _QUIET: Final = 0.5
 """Seconds without output after which a terminal whose program has ended has no more of it."""
 _PATIENCE: Final = 0.03
@@ -108,18 +106,11 @@ class ModalChannel:
     async def _follow_once(self, stream: StreamName, reader: Any) -> bool:
         """Follow a stream until it is over; False when it was closed, and goes on where it was when it is opened again.
 
-        Open, it takes in 64 MiB ahead of its reader: all that a flood has printed by then would have to be read after
-        its end, too. So it is closed when nobody takes what comes, and every few MiB of a flood.
+        Open, it takes in some MiB ahead of its reader (``sdk.narrow``), so it is closed when nobody takes what comes.
         """
-        begun, count = self._loop.time(), 0
         async with contextlib.aclosing(aiter(reader)) as pieces:
             async for data in pieces:
                 self._put(Piece(stream, data))
-                count += len(data)
-                if count > _FLOOD:
-                    if self._loop.time() - begun < 1.0:
-                        return False
-                    begun, count = self._loop.time(), 0
                 if not await self._room_again(_PATIENCE):
                     return False
         return True

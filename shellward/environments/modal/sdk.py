@@ -1,6 +1,7 @@
 """The way to the SDK: imported when it is used, called on its own event loop, its errors turned into ours."""
 
 import asyncio
+import dataclasses
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from shellward.core.errors import EnvironmentUnavailable, MissingDependency
 T = TypeVar("T")
 
 _CLOSE_LIMIT: Final = 5.0
+_WINDOW: Final = 2 << 20
 _GET_ONE: Final = "make one with `modal token new`, or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET"
 
 
@@ -24,7 +26,27 @@ def sdk() -> Any:
         import modal
     except ImportError as error:
         raise MissingDependency("the modal SDK", "modal") from error
+    narrow()
     return modal
+
+
+def narrow() -> None:
+    """Let each stream of a sandbox's run a few MiB ahead of its reader, where the SDK lets it run 64.
+
+    All that a flood has printed by the end of its command has to be read before that is known to have ended. The SDK
+    has no setting for it (1.6); tests/modal_backend would see it change.
+    """
+    from modal.sandbox import _task_command_router_client as router
+
+    usual = router.create_channel_config
+    if getattr(usual, "narrowed", False):
+        return
+
+    def narrowed(**more: Any) -> Any:
+        return dataclasses.replace(usual(**more), http2_stream_window_size=_WINDOW)
+
+    narrowed.narrowed = True  # type: ignore[attr-defined]  # once is enough
+    router.create_channel_config = narrowed
 
 
 def loop() -> asyncio.AbstractEventLoop:
