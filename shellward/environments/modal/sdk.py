@@ -5,6 +5,7 @@ import dataclasses
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from shellward.core.errors import EnvironmentUnavailable, MissingDependency
@@ -36,8 +37,7 @@ def narrow() -> None:
     All that a flood has printed by the end of its command has to be read before that is known to have ended. The SDK
     has no setting for it (1.6); tests/modal_backend would see it change.
     """
-    from modal.sandbox import _task_command_router_client as router
-
+    router: Any = import_module("modal.sandbox._task_command_router_client")
     usual = router.create_channel_config
     if getattr(usual, "narrowed", False):
         return
@@ -45,7 +45,7 @@ def narrow() -> None:
     def narrowed(**more: Any) -> Any:
         return dataclasses.replace(usual(**more), http2_stream_window_size=_WINDOW)
 
-    narrowed.narrowed = True  # type: ignore[attr-defined]  # once is enough
+    vars(narrowed)["narrowed"] = True  # once is enough
     router.create_channel_config = narrowed
 
 
