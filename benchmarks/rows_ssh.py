@@ -10,7 +10,6 @@ from typing import Final
 
 from far import far
 from figures import Bar, Measured, Row, Settings, Skipped, compare, quietly, timed
-from network import far
 from places import SSH_HOST, SSHD, place
 
 from shellward import environments

@@ -28,7 +28,12 @@ def other(service: ModalService, body: str, *arguments: str) -> str:
     )
     variables = client_variables(service)
     done = subprocess.run(
-        [sys.executable, "-c", text, *arguments], capture_output=True, text=True, check=False, env=variables, timeout=60
+        [sys.executable, "-c", text, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=variables,
+        timeout=250,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -134,6 +139,7 @@ def test_processes_outlive_their_client(service: ModalService) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_fifty_sandboxes_at_once(service: ModalService) -> None:
     def one(number: int) -> list[str]:
         with environments.create("modal", image=IMAGE) as env:
@@ -146,6 +152,7 @@ def test_fifty_sandboxes_at_once(service: ModalService) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_memory_stays_flat(service: ModalService, tmp_path: Path) -> None:
     """100 MB each way, in a process of its own, whose memory is nobody else's."""
     source = tmp_path / "source"
