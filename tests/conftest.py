@@ -21,6 +21,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             group = "aio"  # they look for processes by name
         elif "/ssh/" in item.nodeid:
             group = "ssh"  # they look for processes and files of one user
+        elif "/modal_backend/" in item.nodeid or "/daytona/" in item.nodeid:
+            group = "modal" if "/modal_backend/" in item.nodeid else "daytona"
+            item.add_marker(pytest.mark.slow)  # a service, and SDKs that hold connections and threads from then on
         elif "/singularity/" in item.nodeid:
             group = "singularity"
         elif item.get_closest_marker("docker") is not None:

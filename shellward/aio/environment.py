@@ -14,7 +14,7 @@ from shellward.aio.running import Prepare, follow
 from shellward.aio.session import Session
 from shellward.aio.stream import Stream
 from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
-from shellward.core.types import Chunk, EnvironmentInfo, FileInfo, ProcessInfo, Result, Stats
+from shellward.core.types import Chunk, EnvironmentInfo, FileInfo, FilePart, ProcessInfo, Result, Stats
 from shellward.environments import environment as blocking
 from shellward.environments import registry
 from shellward.environments.base import Capabilities, Diagnosis, OnStep, PtySize
@@ -167,6 +167,7 @@ class Environment:
         stdin: bytes | str | None = None,
         cwd: Directory | None = None,
         env: Mapping[str, str] | None = None,
+        merge_stderr: bool = False,
         user: str | None = None,
         task: str = "",
         ttl: float = PROCESS_TTL,
@@ -174,17 +175,26 @@ class Environment:
     ) -> Process:
         """Start a command in the background; see ``environments.Environment.start``."""
         call = partial(self.blocking.start, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user)
-        return Process(await in_thread(partial(call, task=task, ttl=ttl, name=name)))
+        more = partial(call, merge_stderr=merge_stderr, task=task, ttl=ttl, name=name)
+        return Process(await in_thread(more))
 
     async def process(self, name: str) -> Process:
         """Find a process by its id; see ``environments.Environment.process``."""
         return Process(await in_thread(self.blocking.process, name))
+
+    async def process_info(self, name: str) -> ProcessInfo:
+        """Return what is known now of a process by its id; see ``environments.Environment.process_info``."""
+        return await in_thread(self.blocking.process_info, name)
 
     async def processes(self) -> list[ProcessInfo]:
         """List the background processes of this place; see ``environments.Environment.processes``."""
         return await in_thread(self.blocking.processes)
 
     # -- files ---------------------------------------------------------------------------------------------
+
+    async def read_lines(self, path: Directory, first: int = 1, count: int = 500, *, most: int = 1 << 20) -> FilePart:
+        """Return some lines of a file, however large it is; see ``environments.Environment.read_lines``."""
+        return await in_thread(partial(self.blocking.read_lines, path, first, count, most=most))
 
     async def read_file(self, path: Directory) -> bytes:
         """Return the contents of a file; see ``environments.Environment.read_file``."""

@@ -89,6 +89,10 @@ class Process:
         """Return what is on its terminal's screen, as a person would see it."""
         return await in_thread(partial(self.blocking.screen, scrollback=scrollback))
 
+    async def screen_now(self) -> tuple[Snapshot, int]:
+        """Return its screen, and the offset of the output that comes after what it was drawn from."""
+        return await in_thread(self.blocking.screen_now)
+
     async def close_stdin(self) -> None:
         """Let it see the end of its input."""
         await in_thread(self.blocking.close_stdin)

@@ -31,8 +31,10 @@ def _call(name: str, **args: Any) -> tuple[str, dict[str, Any]]:
 _STEPS: Final[Sequence[tuple[str, tuple[str, dict[str, Any]], Callable[[dict[str, Any]], bool]]]] = (
     (
         "I begin with some data and a program that works on it.",
-        _call("terminal", command="mkdir -p /srv/reports /root/work && cd /root/work && seq 1 10 >numbers.txt && pwd"),
-        lambda told: told["output"] == "/root/work\n",
+        _call(
+            "terminal", command="mkdir -p /srv/reports /srv/numbers && cd /srv/numbers && seq 1 10 >numbers.txt && pwd"
+        ),
+        lambda told: told["output"] == "/srv/numbers\n",
     ),
     ("", _call("write_file", path="mean.py", content=_PROGRAM), lambda told: told["created"]),
     (
@@ -52,7 +54,7 @@ _STEPS: Final[Sequence[tuple[str, tuple[str, dict[str, Any]], Callable[[dict[str
     ),
     (
         "A server is to publish it.",
-        _call("terminal", command="python3 -u -m http.server 8000 --directory /root/work", background=True),
+        _call("terminal", command="python3 -u -m http.server 8000 --directory /srv/numbers", background=True),
         lambda told: told["status"] == "running",
     ),
     (

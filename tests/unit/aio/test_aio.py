@@ -498,7 +498,7 @@ def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
     """
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
     inner |= {"ask_processes", "remove_process", "start_on", "type_into", "alive", "follower"}
-    inner |= {"pty", "open_pty"}
+    inner |= {"ask", "pty", "open_pty", "speaks_bash", "new_process_id", "drop_prepared", "set_aside"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
     calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
     for name, call in calls.items():
