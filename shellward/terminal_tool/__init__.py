@@ -1,4 +1,4 @@
-"""What agents hold in their hands: the gate in front of environments, and the tools that run on them.
+"""What agents hold in their hands: the door that every command passes, and the tools behind it.
 
 ``register_task_environment``, ``cleanup_task`` and ``interrupt`` are for hosts; docs/terminal-tool.md shows all of it.
 """

@@ -234,6 +234,14 @@ def test_a_background_terminal_is_typed_into_by_key() -> None:
     assert cli("rm", process).returncode == 0
 
 
+def joined(person: PtySession, word: str) -> bool:
+    """Type until it is echoed: what is typed before the terminal is taken over is thrown away."""
+    return any(
+        person.write(f"echo {word[:2]}''{word[2:]}\r") or person.wait_for(re.compile(f"^{word}", re.MULTILINE), 2)
+        for _ in range(15)
+    )
+
+
 def test_a_person_joins_a_background_terminal_and_leaves_it(person: PtySession) -> None:
     name = cli("start", "--pty", "--", "PS1='inside> ' exec bash --norc --noprofile -i").stdout.decode().strip()
     try:
@@ -241,6 +249,7 @@ def test_a_person_joins_a_background_terminal_and_leaves_it(person: PtySession) 
         assert wait_for(lambda: b"earlier\r" in cli("logs", name).stdout)
         start(person, "attach", name)
         assert person.wait_for(re.compile("^earlier", re.MULTILINE), 20), person.screen()  # the screen as it was
+        assert joined(person, "there"), person.screen()
         person.write("echo $((40+2)) $(stty size)\r")
         assert person.wait_for("42 30 100"), person.screen()
         person.resize(20, 90)
@@ -256,6 +265,7 @@ def test_a_person_joins_a_background_terminal_and_leaves_it(person: PtySession) 
         assert person.wait_for(f"left {name} running"), person.screen()
         assert person.wait_for("same-0"), person.screen()
         start(person, "attach", "--detach-key", "C-b", name)
+        assert joined(person, "again"), person.screen()
         assert person.wait_for(re.compile("^130-interrupted", re.MULTILINE), 20), person.screen()
         person.write("exit 7\r")
         assert person.wait_for("same-7", 20), person.screen()

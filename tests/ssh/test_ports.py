@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,13 @@ def call(address: str, data: bytes) -> bytes:
     answer = b""
     with socket.create_connection((host, int(port)), 10) as connection:
         connection.settimeout(20)
-        sender = threading.Thread(target=lambda: (connection.sendall(data), connection.shutdown(socket.SHUT_WR)))
+
+        def send() -> None:
+            with suppress(OSError):  # cut off meanwhile; then the answer is short
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+
+        sender = threading.Thread(target=send)
         sender.start()
         while piece := connection.recv(65536):
             answer += piece

@@ -18,6 +18,7 @@ from shellward.tools.registry import Registry, registry
 from shellward.tools.runtime import ToolRuntime
 from shellward.tools.tool import Origin, Session
 
+pytestmark = pytest.mark.xdist_group("test_execute_code")  # they look for what is left in /tmp
 NAMES = frozenset({"terminal", "process", "read_file", "write_file", "patch", "search_files"})
 
 
