@@ -5,6 +5,10 @@ import pytest
 SLOW_PLACES = ("ssh-sh", "ssh-root", "ssh-container", "daytona", "modal", "modal-busybox", "modal-cloud")
 """Further users of a server that the quick lane reaches already, and clouds, which are loopback services here."""
 
+LONG = ("ways_to_hide", "interrupt_at_any_moment", "living_client_keeps_its_lease", "keeps_its_sandbox")
+"""Checks of ten seconds and more: in the quick lane at one place of a kind."""
+FIRST_PLACES = ("local-bash", "docker-bash")
+
 
 @pytest.hookimpl(tryfirst=True)  # before xdist takes the groups' names down
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -13,7 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = None if call is None else call.params.get("suite")
         if place is not None:
             group = place.name  # one suite, so one environment that most of its checks share
-            if place.name in SLOW_PLACES:
+            if place.name in SLOW_PLACES or (place.name not in FIRST_PLACES and any(each in item.name for each in LONG)):
                 item.add_marker(pytest.mark.slow)
             if "daemon_restarted" in item.name:
                 item.add_marker(pytest.mark.alone)
