@@ -17,7 +17,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = None if call is None else call.params.get("suite")
         if place is not None:
             group = place.name  # one suite, so one environment that most of its checks share
-            if place.name in SLOW_PLACES or (place.name not in FIRST_PLACES and any(each in item.name for each in LONG)):
+            long = place.name not in FIRST_PLACES and any(each in item.name for each in LONG)
+            if long or place.name in SLOW_PLACES:
                 item.add_marker(pytest.mark.slow)
             if "daemon_restarted" in item.name:
                 item.add_marker(pytest.mark.alone)
