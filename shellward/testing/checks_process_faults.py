@@ -124,10 +124,10 @@ def clients_killed_at_any_moment(t: Trial) -> None:
 
 def _unlisted(t: Trial, env: Environment) -> dict[str, str]:
     """Processes of supervisors whose directory is gone, or was never there for others to see."""
+    root = re.escape(env.backend.processes)  # not those of another's home, or of containers that this machine runs
+    wanted = re.compile(rf" {root}/\.supervise-\w+ {root}/(\w+)")
     seen = {
-        found[1]: row.args
-        for row in t.place.processes(env)
-        if row.state != "Z" and (found := re.search(r"/\.supervise-\w+ \S*/(\w+)", row.args))
+        found[1]: row.args for row in t.place.processes(env) if row.state != "Z" and (found := wanted.search(row.args))
     }
     known = {info.id for info in env.processes()}
     return {name: args for name, args in seen.items() if name not in known}

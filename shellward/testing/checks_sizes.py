@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 GROWTH = 64 * 2**20
 """Bytes by which the client may grow (SPEC A)."""
 _OUTPUT = int(float(os.environ.get("SHELLWARD_TEST_OUTPUT_GB", "2")) * 1e9)
-_FILE = int(float(os.environ.get("SHELLWARD_TEST_FILE_GB", "1")) * 2**30)
 _PEAK = "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024"
 
 
@@ -77,13 +76,13 @@ def full_output_of_a_gigabyte(t: Trial) -> None:
 
 @terms(slow=True, limit=600)
 def file_of_a_gigabyte(t: Trial) -> None:
-    """A file of 1 GB goes up and comes down, byte for byte, without being held in memory."""
+    """A file of 1 GB (at a cloud 100 MB) goes up and comes down, byte for byte, without being held in memory."""
     with tempfile.TemporaryDirectory(prefix="shellward-check-") as directory:
         source, back = Path(directory, "source"), Path(directory, "back")
         block = hashlib.sha256(b"x").digest() * 32_768
         digest = hashlib.sha256()
         with source.open("wb") as file:
-            for _ in range(_FILE // len(block)):
+            for _ in range(t.place.large_file // len(block)):
                 file.write(block)
                 digest.update(block)
         said = _flat(

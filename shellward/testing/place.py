@@ -125,6 +125,7 @@ class Place:
         refusals: see Refusal.
         wrong_settings: settings of which each alone must be a ``ConfigError`` that names its key.
         left_behind: names what is left of environments of this place after they were closed; [] is right.
+        large_file: bytes of the file that goes up and comes down; a cloud is far away, and its streams are slow.
         deviations: name of a check and the reason why it is expected to fail here. Strict: when it passes,
             that is a failure too.
         imports: modules that a client process imports first, for backends that register themselves.
@@ -141,6 +142,7 @@ class Place:
     same_machine: bool = False
     shared_host: bool = False
     shell_processes: int = 3
+    large_file: int = 2**30
     lease: bool = True
     faults: Faults = field(default_factory=Faults)
     refusals: Sequence[Refusal] = ()

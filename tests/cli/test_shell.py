@@ -273,7 +273,7 @@ def test_a_person_joins_a_background_terminal_and_leaves_it(person: PtySession) 
         assert person.wait_for("has ended"), person.screen()
         assert person.wait_for("same-7"), person.screen()
     finally:
-        cli("rm", name)
+        cli("rm", "--force", name)
 
 
 def test_what_cannot_be_joined_says_why(person: PtySession) -> None:
@@ -287,7 +287,7 @@ def test_what_cannot_be_joined_says_why(person: PtySession) -> None:
         assert person.wait_for("Nonsense", 20), person.screen()
         assert person.wait_for("same-2"), person.screen()
     finally:
-        cli("rm", name)
+        cli("rm", "--force", name)
 
 
 def test_a_command_is_recorded_and_passed_on(tmp_path: Path) -> None:

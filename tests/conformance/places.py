@@ -199,6 +199,7 @@ def daytona(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Pl
     return Place(
         name=name,
         kind="daytona",
+        large_file=100_000_000,
         shell_processes=9,  # two terminals' shells and what moves their bytes
         config={"labels": {"conformance": f"{RUN}-{name}"}, **(changes or {})},
         processes=daytona_processes,

@@ -23,6 +23,7 @@ def modal(name: str, image: str, **more: Any) -> Place:
     return Place(
         name=name,
         kind="modal",
+        large_file=100_000_000,
         config={"image": image, "labels": {LABEL: f"{name}-{RUN}"}, "ports": [8765]},
         processes=lambda env: service().processes(env.handle.partition(":")[2]),
         left_behind=lambda: [each["id"] for each in service().sandboxes(tags={LABEL: f"{name}-{RUN}"})],
@@ -77,6 +78,7 @@ def modal_cloud() -> Place:
     return Place(
         name="modal-cloud",
         kind="modal",
+        large_file=100_000_000,
         config={"cpus": 0.25, "labels": label, "timeout": 1800, "ports": [8765]},
         processes=modal_processes,
         left_behind=lambda: [each.handle for each in backend("modal").list_environments() if label == each.labels],
