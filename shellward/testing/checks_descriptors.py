@@ -98,7 +98,7 @@ def closing_them_in_a_loop(t: Trial) -> None:
     """The same by ``eval`` over what /proc/self/fd shows, as scripts that daemonise do."""
     session = t.session()
     script = 'for f in /proc/$$/fd/*; do n=${f##*/}; case $n in 0|1|2) ;; *) eval "exec $n>&-" 2>/dev/null;; esac; done'
-    with at_most(20, script):
+    with at_most(8, script):
         session.run(f"{script}; (exit 6)", timeout=7)
     _assert_speaks(session, script)
 
