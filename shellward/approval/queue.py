@@ -104,7 +104,7 @@ class Queue:
                         return self._give_up(request, "expired", f"no answer within {request.timeout:g} seconds")
                     if _wait(fd, cancel_fd, min(left, RECHECK)):
                         return self._give_up(request, "withdrawn", "the question was withdrawn")
-            except BaseException:
+            except BaseException:  # Ctrl-C too: nobody waits for the answer any more
                 self._finish(request.id, "withdrawn")
                 raise
 

@@ -71,7 +71,7 @@ def command(
                 notify=notify,
                 ttl=PROCESS_TTL if ttl is None else ttl,
             )
-        except BaseException:
+        except BaseException:  # Ctrl-C too: what was made for this alone must not stay
             known.release(environment)
             environment.close() if options.attach is None else environment.detach()
             raise
