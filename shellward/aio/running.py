@@ -177,7 +177,7 @@ class _Running:
             target = await in_thread(control.target, self._shell, execution)
             await self._carry_out(kill_plan(execution, "TERM"), control, target, sink)
         finally:
-            execution.settled.set()
+            execution.plan_over()
 
     async def _carry_out(self, plan: Plan, control: Control, target: Target, sink: Sink) -> None:
         answer = (0, 0)
@@ -215,9 +215,9 @@ class _Running:
                 raise self._run.lost(self._execution, why) from error
             if error is not None and self._execution is not None:
                 await self._abort()
-            elif self._execution is not None and not self._execution.settled.is_set():
+            elif self._execution is not None and not self._execution.settled:
                 # Whoever else ends this command must be done with it before the next one begins.
-                await in_thread(self._execution.settled.wait, _AFTER_KILL)
+                await in_thread(self._execution.wait_settled, _AFTER_KILL)
         finally:
             self._shell.execution = None
             if self._run.source is not None:

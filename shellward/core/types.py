@@ -111,6 +111,8 @@ def signal_name(exit_code: int) -> str | None:
     A command may also exit with such a status of its own; a shell cannot tell the two apart
     (POSIX.1-2017, Shell Command Language, 2.8.2).
     """
+    if exit_code <= 128:  # noqa: PLR2004  # most, and an enumeration's refusal is dear
+        return None
     try:
         return _signal.Signals(exit_code - 128).name
     except ValueError:

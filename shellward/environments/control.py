@@ -275,4 +275,4 @@ def end_execution(
     try:
         carry_out(kill_plan(execution, first), control, control.target(shell, execution), pause)
     finally:
-        execution.settled.set()
+        execution.plan_over()

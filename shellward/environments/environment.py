@@ -183,8 +183,12 @@ class Environment(FileCalls, ProcessCalls, PtyCalls):
         if pty is not False:
             return self._run_pty(call, pty, user, on_output)
         self.check_user(user)
-        with self.borrowed(user) as shell:
+        self.alive()
+        shell = self._pool.borrow(user)
+        try:
             return self.run_on(shell, call, on_output)
+        finally:
+            self._pool.give_back(shell)
 
     def stream(
         self,

@@ -110,35 +110,44 @@ class Pool:
             return Start(None, default.cwd)
         return Start(default, default.cwd, default.state_path, number)
 
-    @contextmanager
-    def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
-        """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait."""
+    def borrow(self, user: str | None = None, purpose: str = "", *, beside: bool = False) -> Shell:
+        """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait.
+
+        It goes back with ``give_back``.
+        """
         default = self.default
         if user is None and not purpose and not beside and default.lock.acquire(blocking=False):
-            try:
-                yield default
-            finally:
-                default.release()
-                if default is not self.default:  # it was set aside
-                    self.discard(default)
-            return
-        key = (user, purpose)
+            return default
         with self._lock:
-            idle = self._idle.setdefault(key, [])
+            idle = self._idle.setdefault((user, purpose), [])
             shell = idle.pop() if idle else None
             if shell is None:
                 place = f"user-{user}" if user else "main"
                 shell = self._shell(f"{purpose or 'pool'}{next(self._numbers)}", state="", place=place, user=user)
                 shell.private = bool(purpose)
+                shell.pooled = (user, purpose)
                 self._shells.add(shell)
         shell.lock.acquire()
+        return shell
+
+    def give_back(self, shell: Shell) -> None:
+        """End what ``borrow`` began."""
+        if shell.pooled is not None:
+            self._keep(shell.pooled, shell)
+        shell.release()
+        if shell.pooled is None and shell is not self.default:  # it was set aside
+            self.discard(shell)
+
+    @contextmanager
+    def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
+        """Borrow a shell for a block."""
+        shell = self.borrow(user, purpose, beside=beside)
         try:
             yield shell
         finally:
-            self._give_back(key, shell)
-            shell.release()
+            self.give_back(shell)
 
-    def _give_back(self, key: tuple[str | None, str], shell: Shell) -> None:
+    def _keep(self, key: tuple[str | None, str], shell: Shell) -> None:
         with self._lock:
             idle = self._idle.setdefault(key, [])
             keep = not self._closed and len(idle) < _MOST_IDLE

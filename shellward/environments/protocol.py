@@ -8,7 +8,7 @@ printed before it on either.
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -18,6 +18,7 @@ from shellward.environments.encoding import DIALECTS, Dialect, Request, dialect_
 
 _RS = b"\x1e"
 _KEY = 32
+_SPACE = 0x20
 _FINISHED = re.compile(rb"(\d{1,3}) (\d{1,3})(=?)(\+?) (.*)", re.DOTALL)
 _READY = re.compile(rb"(\d{1,10}) (\d{1,10}) (\S{1,20}) (-|\d{1,15}) (.*)", re.DOTALL)
 _DIED = re.compile(rb"\d{1,3}")
@@ -94,10 +95,14 @@ class Phase(Enum):
 
 
 class _Scanner:
-    """Splits one stream into output and the markers whose key is expected."""
+    """Splits one stream into output and the markers whose key is expected.
+
+    Attributes:
+        held: the beginning of what may become a marker.
+    """
 
     def __init__(self) -> None:
-        self._held = b""
+        self.held = b""
         self._stray = 0
         self._keys: tuple[bytes, ...] = ()
 
@@ -106,13 +111,13 @@ class _Scanner:
 
     def begin(self) -> None:
         """A command begins: what was held back until now is not its output, but may become a marker yet."""
-        self._stray = len(self._held)
+        self._stray = len(self.held)
 
     def feed(self, data: bytes) -> Iterator[bytes | list[bytes]]:
         """Yield output (bytes) and markers (their key and fields) in order."""
-        if self._held:
-            data = self._held + data
-            self._held = b""
+        if self.held:
+            data = self.held + data
+            self.held = b""
             data = self._without_stray(data)
         if _RS not in data:
             yield data
@@ -129,13 +134,13 @@ class _Scanner:
                 yield data[begin:place]
                 begin = place
             if end < 0:
-                self._held = data[place:]
+                self.held = data[place:]
                 return
             yield data[place + 1 : end].split(b" ", 1)
             begin = end + 1
         hold = self._partial(data, begin)
         if hold < len(data):
-            self._held = data[hold:]
+            self.held = data[hold:]
         if hold > begin:
             yield data[begin:hold]
 
@@ -184,6 +189,8 @@ class Conversation:
         """Number of the command whose state was saved last."""
         self._key = _token()
         self._nonce = b""
+        self._sign = b""
+        self._next = b""
         self._scanners = {STDOUT: _Scanner(), STDERR: _Scanner()}
         self._ended: dict[StreamName, bytes] = {}
         self._fields = b""
@@ -204,7 +211,8 @@ class Conversation:
         """Run a command; only when the phase is IDLE. Its end is a ``Finished``, or ``Died`` and ``Ready``."""
         if self.phase is not Phase.IDLE:
             raise RuntimeError(f"a command was sent in phase {self.phase.name}")
-        nonce = _token()
+        nonce = self._next or _token()
+        self._next = b""
         data = self.dialect.command(request, nonce=nonce, count=self.count + 1, mark=self.mark)
         self._nonce = nonce
         self.count += 1
@@ -214,31 +222,58 @@ class Conversation:
         for scanner in self._scanners.values():
             scanner.begin()
 
-    def feed(self, stream: StreamName, data: bytes) -> Iterator[Event]:
-        """Take bytes from one stream; yield what they mean, in order.
+    def prepare(self) -> None:
+        """Do what the next ``send`` would do first, while there is time."""
+        self._next = self._next or _token()
+
+    def feed(self, stream: StreamName, data: bytes) -> Iterable[Event]:
+        """Take bytes from one stream; return what they mean, in order.
 
         Raises:
             ConnectionLost: a marker says nothing that can be understood: a command has bent the shell's own
                 descriptors or variables, so nothing that this shell says can be relied on. Begin anew.
         """
+        events = self._last_piece(stream, data)
+        return self._scanned(stream, data) if events is None else events
+
+    def _last_piece(self, stream: StreamName, data: bytes) -> list[Event] | None:
+        """Take at once what most commands end with, output if any and the one marker; None when it is not that."""
+        sign = self._sign
+        if not sign or self._scanners[stream].held or data[-1:] != b"\0":
+            return None
+        begin = data.find(_RS)
+        end = begin + len(sign)
+        if data[begin:end] != sign or data.find(b"\0", end) != len(data) - 1 or data.find(_RS, end) >= 0:
+            return None
+        fields = data[end:-1]
+        if fields and fields[0] != _SPACE:
+            return None
+        events: list[Event] = []
+        if begin and stream not in self._ended:
+            events.append(Output(stream, data[:begin]))
+        if event := self._marker(stream, self._nonce, fields[1:]):
+            events.append(event)
+        return events
+
+    def _scanned(self, stream: StreamName, data: bytes) -> Iterator[Event]:
         for item in self._scanners[stream].feed(data):
             if isinstance(item, bytes):
                 if self.phase is Phase.RUNNING and stream not in self._ended:
                     yield Output(stream, item)
                 continue
-            event = self._marker(stream, item)
+            event = self._marker(stream, item[0], b"".join(item[1:]))
             if event is not None:
                 yield event
 
     def _expect(self) -> None:
         keys = (self._key, self._nonce) if self._nonce else (self._key,)
+        self._sign = _RS + self._nonce if self._nonce else b""
         for scanner in self._scanners.values():
             scanner.expect(*keys)
         self._ended.clear()
         self._fields = b""
 
-    def _marker(self, stream: StreamName, marker: list[bytes]) -> Event | None:
-        key, fields = marker[0], b"".join(marker[1:])
+    def _marker(self, stream: StreamName, key: bytes, fields: bytes) -> Event | None:
         if key not in (self._key, self._nonce):
             raise _lost()
         # A death overrides the end of the command before it, which the other stream may have missed.

@@ -177,35 +177,47 @@ def drive(run: Run, environment: "Environment") -> Result:
         ConnectionLost: the sandbox went away; the command may have run.
         EnvironmentUnavailable: the sandbox was gone before; it has not run.
     """
-    shell = run.shell
-    environment.ready(shell)
+    environment.ready(run.shell)
+    if run.source is None:
+        return _carry_out(run, environment, None)
     with ExitStack() as stack:
-        stack.callback(run.collector.close)
-        feeder = feed(run, environment, stack)
-        execution = None
-        try:
-            execution = shell.begin(run.request)
-            _follow(run, execution, environment)
-        except ConnectionLost as error:
-            shell.close()
-            raise run.lost(execution, environment.why_lost(str(error))) from error
-        except BaseException as error:
-            # Ctrl-C, or an error in the caller's on_output: the command ends first, inside the sandbox. Also when it
-            # was cut off while it was sent: how much of it the shell has read, nobody knows.
-            execution = execution or shell.execution
-            if execution is not None:
-                abort(execution, environment, shell, by_user=isinstance(error, KeyboardInterrupt))
-            raise
-        finally:
-            shell.execution = None
+        return _carry_out(run, environment, feed(run, environment, stack))
+
+
+def _carry_out(run: Run, environment: "Environment", feeder: Feeder | None) -> Result:
+    try:
+        execution = _execute(run, environment)
         if feeder is not None and feeder.error is not None:
             raise feeder.error
         # Whoever else ends this command must be done with it before the next one begins.
-        execution.settled.wait(_AFTER_KILL)
+        execution.wait_settled(_AFTER_KILL)
         outcome = execution.outcome
         if outcome is None:
             raise run.lost(execution, "the sandbox did not answer")
         return run.result(execution, outcome)
+    finally:
+        run.collector.close()
+
+
+def _execute(run: Run, environment: "Environment") -> Execution:
+    shell = run.shell
+    execution = None
+    try:
+        execution = shell.begin(run.request)
+        _follow(run, execution, environment)
+    except ConnectionLost as error:
+        shell.close()
+        raise run.lost(execution, environment.why_lost(str(error))) from error
+    except BaseException as error:
+        # Ctrl-C, or an error in the caller's on_output: the command ends first, inside the sandbox. Also when it was
+        # cut off while it was sent: how much of it the shell has read, nobody knows.
+        execution = execution or shell.execution
+        if execution is not None:
+            abort(execution, environment, shell, by_user=isinstance(error, KeyboardInterrupt))
+        raise
+    finally:
+        shell.execution = None
+    return execution
 
 
 def feed(run: Run, environment: "Environment", stack: ExitStack) -> Feeder | None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -58,9 +58,7 @@ class Execution:
         self.ended_by: str | None = None
         self.outcome: Outcome | None = None
         self.ready: Ready | None = None
-        self.settled = threading.Event()
-        """Set but while a plan to end it is carried out, see ``carry_out``."""
-        self.settled.set()
+        self._plan: threading.Event | None = None
         self._deaths = 0
 
     def end(self, reason: str) -> bool:
@@ -72,15 +70,30 @@ class Execution:
             if self.outcome is not None or self.ended_by is not None:
                 return False
             self.ended_by = reason
-            self.settled.clear()
+            self._plan = threading.Event()
             return True
 
-    def feed(self, stream: StreamName, data: bytes) -> Iterator[Output]:
-        """Take bytes from the channel, yield the command's output; ``outcome`` is set when it is over."""
+    def plan_over(self) -> None:
+        """Say that the plan to end it, to which ``end`` has agreed, was carried out, see ``carry_out``."""
+        if self._plan is not None:
+            self._plan.set()
+
+    @property
+    def settled(self) -> bool:
+        """Whether nobody is about to end it."""
+        return self._plan is None or self._plan.is_set()
+
+    def wait_settled(self, limit: float) -> None:
+        """Wait until whoever ends it is done with it, up to ``limit`` seconds."""
+        if self._plan is not None:
+            self._plan.wait(limit)
+
+    def feed(self, stream: StreamName, data: bytes, sink: Sink) -> None:
+        """Take bytes from the channel, hand the command's output to ``sink``; ``outcome`` is set when it is over."""
         for event in self._conversation.feed(stream, data):
             match event:
                 case Output():
-                    yield event
+                    sink(event.stream, event.data)
                 case Finished():
                     self._finished(event)
                 case Died():
@@ -159,6 +172,8 @@ class Shell:
         self.restored: int | None = None
         self.event: ShellEvent | None = None
         self.closed = False
+        self.pooled: tuple[str | None, str] | None = None
+        """Of which user, and for what, when it is one of the pool, see ``Pool.borrow``."""
         self.private = False
         """It runs the room's own scripts, which do not begin with the session's state."""
         self.forgotten = False
@@ -330,6 +345,7 @@ class Shell:
                 self.close()
             raise
         self.flush()
+        self.conversation.prepare()  # while the command runs
         return self.execution
 
     def advance(self, execution: Execution, timeout: float | None, sink: Sink) -> bool:
@@ -347,8 +363,7 @@ class Shell:
     def take(self, execution: Execution, pieces: Sequence[Piece], sink: Sink) -> None:
         """Hand on what was read from the channel while a command ran."""
         for stream, data in pieces:
-            for output in execution.feed(stream, data):
-                sink(output.stream, output.data)
+            execution.feed(stream, data, sink)
         if execution.died:
             self.flush()
         if execution.outcome is not None:

@@ -174,7 +174,7 @@ class Stream(Iterator[Chunk | Result]):
 
     def _finish(self, execution: "Execution") -> None:
         assert execution.outcome is not None  # noqa: S101  # the caller has looked
-        execution.settled.wait(5.0)
+        execution.wait_settled(5.0)
         result = self._run.result(execution, execution.outcome)
         self._release()
         if self._feeder is not None and self._feeder.error is not None:
