@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from shellward.core.errors import ConfigError
 
@@ -248,6 +249,35 @@ class Busybox(Dialect):
     evaluate = b"\\eval"
 
 
+_REPORT: Final = b'FUNCNEST= \\__sw_e "$@"||\\builtin exit 125'
+_AFTER: Final = b'FUNCNEST= __sw_E=43 \\__sw_e "$@"\n'
+_PROGRAM: Final = re.compile(rb"""([A-Za-z0-9_./+:-]+)(?: [\]A-Za-z0-9_./ :,@%+="'*?\[^~-]*)?\Z""")
+_PROGRAM_MOST: Final = 1000
+_NO_PROGRAMS: Final = frozenset(
+    b". : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc declare dirs"
+    b" disown do done elif else enable esac eval exec exit export fc fg fi for function getopts hash help history if in"
+    b" jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt source"
+    b" suspend test then time times trap type typeset ulimit umask unalias unset until wait while".split()
+)
+"""Builtins of bash that may change the state, and its keywords."""
+
+
+def only_program(text: bytes) -> bytes | None:
+    """Return the first word of a command that can only run a program, unless that word is an alias or a function.
+
+    It is one simple command, it assigns nothing and expands nothing but file names.
+    """
+    found = _PROGRAM.match(text) if len(text) < _PROGRAM_MOST else None
+    return found[1] if found is not None and found[1] not in _NO_PROGRAMS else None
+
+
+def _kind(program: bytes) -> bytes:
+    """Say to bash.sh what the first word of such a command is."""
+    if b"/" in program:
+        return b"/"
+    return b"=" if program in (b"true", b"false", b"echo") else b"-"
+
+
 class Bash(Dialect):
     """bash: the command is read in blocks, functions and every option are kept."""
 
@@ -274,8 +304,8 @@ class Bash(Dialect):
         return place + (self._restore(path) if path != b"''" else b"")
 
     def _restore(self, path: bytes, number: int | None = None) -> bytes:
-        # The names of the two aliases are those of functions in the saved state.
-        free = b"\\builtin unalias __sw __sw_ 2>/dev/null\n"
+        # The alias has the name of a function in the saved state.
+        free = b"\\builtin unalias __sw 2>/dev/null\n"
         return free + _place(path, number) + script("restore.bash.sh").encode()
 
     def _begin(self) -> bytes:
@@ -287,18 +317,20 @@ class Bash(Dialect):
         if not text.isascii():
             text = self.call + b"eval " + self.quote(text)
         # The empty line: after an unbalanced quote in eval, bash 5.2 misreads the line that comes next.
-        begin = b"\n"
-        # See bash.sh for the end.
-        counted = b"%08d%08d%s__sw_\nexit 125 #%s\n" % (len(text), count, text, nonce)
+        begin = b"\n__sw_N=1;" if request.traceless else b"\n"
+        read = b"\\__sw_r %d %d" % (len(text), count)
+        end = _AFTER + b"exit 125 #%s\n" % nonce
         if not (request.merge_stderr or request.stdin_file):
-            return begin + (b"__sw_N=1;__sw\n" if request.traceless else b"__sw\n") + counted
+            if program := only_program(text):
+                read += b" %s %s" % (_kind(program), program)
+            return begin + read + b";__sw\n" + text + end
         before, stdin = b"", b""
         if request.stdin is not None and request.stdin_file is not None:
             data = printf_escape(request.stdin)
             stdin = b"%08d" % len(data) + data
             before = b"\\__sw_d " + self.quote(encode_text(request.stdin_file)) + b";"
-        run = b'\\__sw_r;\\builtin eval "$__sw_X$__sw_c"' + self._redirections(request)
-        return begin + before + run + b";__sw_\n" + stdin + counted
+        run = b';\\builtin eval "$__sw_X$__sw_c"' + self._redirections(request)
+        return begin + before + read + run + b";" + _REPORT + b"\n" + stdin + text + end
 
 
 DIALECTS = {"bash": Bash(), "sh": Dialect(), "busybox": Busybox()}

@@ -28,7 +28,7 @@ class Kept:
         self._limit = limit
         self._room = 0 if limit is None else limit * _WIDEST
         self._head: list[bytes] = []
-        self._tail: deque[bytes] = deque()
+        self._tail: deque[bytes] | tuple[()] = ()
         self._tail_size = 0
         self.total = 0
 
@@ -45,11 +45,12 @@ class Kept:
             data = rest
             if not data:
                 return
-        _append(self._tail, data)
+        tail = self._tail = self._tail or deque()
+        _append(tail, data)
         self._tail_size += len(data)
         most = self._limit * _WIDEST
-        while self._tail and self._tail_size - len(self._tail[0]) >= most:
-            self._tail_size -= len(self._tail.popleft())
+        while tail and self._tail_size - len(tail[0]) >= most:
+            self._tail_size -= len(tail.popleft())
 
     def finish(self, note: Callable[[int], str]) -> tuple[str, bytes, bool]:
         """Return text, bytes and whether something was left out.

@@ -78,7 +78,8 @@ class Run:
         elif isinstance(wanted, str | Path):
             place = Path(wanted).absolute
         everything = wanted is not None and wanted is not False
-        self.collector = Collector(call.max_output, keep_file=place, everything=everything)
+        self._keep_file, self._everything = place, everything
+        self._collector: Collector | None = None
         self.stdin_file: str | None = None
         stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
         self.source: BinaryIO | Iterable[bytes] | None = None
@@ -108,6 +109,17 @@ class Run:
             state=saved,
             state_number=state_number,
         )
+
+    @property
+    def collector(self) -> Collector:
+        """What is kept of the output."""
+        return self._collector or self.prepare()
+
+    def prepare(self) -> Collector:
+        """Make what the output needs; best when the command is on its way, since nobody waits then."""
+        call = self.call
+        self._collector = Collector(call.max_output, keep_file=self._keep_file, everything=self._everything)
+        return self._collector
 
     def sink(self, stream: StreamName, data: bytes) -> None:
         """Take a piece of output."""
@@ -243,6 +255,7 @@ def _follow(run: Run, execution: Execution, environment: "Environment") -> None:
     limit = run.call.timeout
     deadline = None if limit is None else execution.started + limit
     watch = WedgeWatch()
+    run.prepare()
     while execution.outcome is None:
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import ShellEvent, StreamName
@@ -20,8 +20,7 @@ _MOST_WORDS = 400
 Sink = Callable[[StreamName, bytes], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a command ended.
 
     Attributes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from shellward.command.known import NOTHING, UNCLEAR, Known, read_state
+from shellward.environments.encoding import only_program
 
 if TYPE_CHECKING:
     from shellward.approval.brought import Look
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
 
 _SLOTS: Final = 4
 """So many states are there, the newest and those before it, in slots that are used in turn (environments/scripts)."""
-_PROGRAM: Final = re.compile(r"""([A-Za-z0-9_./+:-]+)(?: [\]A-Za-z0-9_./ :,@%+="'*?\[^~-]*)?\Z""")
-_PLAIN_MOST: Final = 1000
-_NO_PROGRAMS: Final = re.compile(
-    r"(?::|alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt|continue|coproc|declare|dirs|disown|do"
-    r"|done|elif|else|enable|esac|eval|exec|exit|export|fc|fg|fi|for|function|getopts|hash|help|history|if|in|jobs|kill|let"
-    r"|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|readonly|return|select|set|shift|shopt|source|suspend|test|then"
-    r"|time|times|trap|type|typeset|ulimit|umask|unalias|unset|until|wait|while|\.)\Z"
-)
 
 
 def only_runs(call: "Call", known: Known) -> bool:
@@ -41,14 +34,12 @@ def only_runs(call: "Call", known: Known) -> bool:
         call: the command.
         known: what its shell knew.
     """
-    found = _PROGRAM.match(call.text) if len(call.text) < _PLAIN_MOST else None
-    return (
-        found is not None
-        and not (call.cwd or call.env or call.words)
-        and not _NO_PROGRAMS.match(found[1])
-        and found[1] not in known.functions
-        and found[1] not in known.aliases
-    )
+    if call.cwd or call.env or call.words or not call.text.isascii():
+        return False
+    if (found := only_program(call.text.encode("ascii"))) is None:
+        return False
+    word = found.decode("ascii")
+    return word not in known.functions and word not in known.aliases
 
 
 @dataclass(slots=True)

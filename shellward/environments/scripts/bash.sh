@@ -4,8 +4,9 @@
 # "declare" and "return" mean what they mean in a terminal, and reports (__sw_e). The end marker's nonce comes after
 # the command in the stream and is read when that is done, so that no output holds it by accident, and no program
 # that the command starts can know it. A hostile command can: it runs in this very shell, whose input it may find and
-# read (docs/limits.md). The nonce stands in a line of its own, "exit 125 #nonce": when an error has kept __sw_e from
-# reading it, bash does, and ends.
+# read (docs/limits.md). Between the two stands a line that does __sw_e's part when an error has cut the first one
+# short, and the nonce stands in a line of its own, "exit 125 #nonce": when an error has kept __sw_e from reading
+# them, bash does, and ends.
 # An assignment to a variable that the user has made readonly ends the line it stands in: $__sw_z, set at the end of
 # __sw_r, says in __sw_e whether the command was reached. Else this shell is of no use any more, and ends.
 # The user's -e -u -x -v -k are lifted between commands, else they would act on the lines of this file; __sw_r sets
@@ -13,38 +14,34 @@
 # /dev/null: what bash traces, echoes or complains of between commands is nobody's output.
 exec 250>&1 251>&2 >/dev/null 2>&1
 builtin shopt -s expand_aliases
-__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N=
+__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N= __sw_E=
 # A call copies a function's body, and each page that is written after a fork costs a copy: what is seldom needed
 # stands in functions of its own.
+# __sw_r LENGTH NUMBER [KIND WORD]: the command's length and number; kind and first word of one that may be no more
+# than a program's, see encoding.py. Such a one changes nothing that would have to be saved, and saving costs a third
+# of a short command. A word with a slash (kind "/") is no alias; another must have run as a program before ("-"), or
+# be a builtin that changes nothing ("="); none may be a function.
 __sw_r() {
-  builtin read -r -N 16 -u 0 __sw_h && builtin read -r -N "$((10#${__sw_h:0:8}))" -u 0 __sw_c || builtin exit 125
-  __sw_n=$((10#${__sw_h:8})) __sw_l= __sw_q=0
+  builtin read -r -N "$1" -u 0 __sw_c || builtin exit 125
+  __sw_n=$2 __sw_l= __sw_q=0
   [[ $FUNCNEST ]] && builtin local FUNCNEST=0
-  # One simple command that runs a program and assigns nothing changes nothing that would have to be saved, and
-  # saving costs a third of a short command. Its first word must hold a slash, or have run as a program before, and
-  # must be no builtin, keyword, alias or function.
-  if [[ $__sw_L$__sw_T$__sw_X$! == 1 && $__sw_o != *k* && $__sw_c != *[!]A-Za-z0-9_./\ :,@%+=\"\'*?[^~-]* && ${#__sw_c} -lt 1000 ]]; then
-    __sw_h=${__sw_c%% *}
-    if [[ $__sw_h == *[!A-Za-z0-9_./+:-]* ]]; then
-      __sw_l= # what it will be is not known yet
-    elif [[ $__sw_h == @(*/*|true|false|echo) ]] ||
-      { [[ $__sw_K && $__sw_K != *" $__sw_h "* ]] && builtin hash -t -- "$__sw_h"; }; then
-      # Ours are asked for, too: when they are not there, the builtin has been disabled and tells nothing.
-      builtin alias __sw && builtin declare -F __sw_r && ! builtin alias -- "$__sw_h" &&
-        ! builtin declare -F -- "$__sw_h" && __sw_l=1
-    fi
+  if [[ $3$__sw_L$__sw_T$__sw_X$! == [/=-]1 && $__sw_o != *k* ]] && { [[ $3$__sw_F == / ]] || __sw_p "$3" "$4"; }; then
+    __sw_l=1
+  else
+    __sw_b
   fi
-  [[ $__sw_l ]] || __sw_b
   __sw_z=1
   builtin export SHELLWARD_COMMAND="$__sw_m.$__sw_n;"
-  [[ $__sw_o ]] && builtin set "-$__sw_o"
+  [[ $__sw_o ]] || builtin return "$__sw_s"
+  builtin set "-$__sw_o"
   [[ $__sw_o == *e* ]] || builtin return "$__sw_s"
 }
-__sw_K=' . : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc declare dirs
- disown do done elif else enable esac eval exec exit export fc fg fi for function getopts hash help history if in jobs
- kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt source suspend
- test then time times trap type typeset ulimit umask unalias unset until wait while '
-__sw_K=${__sw_K//[[:space:]]/ }
+# Whether a word names no alias and no function. Ours are asked for, too: when they are not there, the builtin has been
+# disabled and tells nothing.
+__sw_p() {
+  [[ $1 != - ]] || builtin hash -t -- "$2" || builtin return
+  builtin alias __sw && builtin declare -F __sw_r && ! builtin alias -- "$2" && ! builtin declare -F -- "$2"
+}
 # What a command that may change the state needs before it runs.
 __sw_b() {
   if [[ $__sw_N ]]; then # it runs in a subshell of its own
@@ -68,13 +65,11 @@ __sw_u() {
   __sw_g=1
   builtin trap 'if [[ $BASH_COMMAND == exec\ [!0-9\<\>\&]* ]]; then __sw_S=$SHELLOPTS; __sw_k "$@"; fi' DEBUG
 } 2>/dev/null
-# What the aliases of begin.bash.sh fall back to; here "declare" and its like act as in a function.
+# What the alias of begin.bash.sh falls back to; here "declare" and its like act as in a function.
 __sw() {
-  __sw_r
   builtin eval "$__sw_X$__sw_c" </dev/null >&250 2>&251
   __sw_e "$@" || builtin exit 125
 }
-__sw_() { __sw_e "$@" || builtin exit 125; }
 # Standard input that is short travels with the command, in printf's escapes.
 __sw_d() {
   builtin read -r -N 8 -u 0 __sw_h && builtin read -r -N "$((10#$__sw_h))" -u 0 __sw_h || builtin exit 125
@@ -82,31 +77,36 @@ __sw_d() {
   builtin printf %b "$__sw_h" >|"$1"
   __sw_h=
 }
+# With $__sw_E it stands in the line after the command's: that was read already.
 __sw_e() {
-  __sw_s=$? __sw_S=$SHELLOPTS __sw_o=${-//[!euk]/} __sw_X=${-//[!xv]/}
-  builtin set +euxvkt
-  [[ $__sw_z ]] || builtin exit 125
-  [[ $__sw_l && ! $__sw_X$__sw_in ]] || __sw_a "$@"
-  builtin read -r -N 6 -u 0 __sw_z || builtin exit 125
-  if [[ $__sw_z == __sw_* ]]; then
-    builtin read -r -N 43 -u 0 __sw_z
+  __sw_s=$?
+  if [[ $__sw_l && $__sw_z && ! $__sw_X$__sw_in ]]; then
+    [[ $__sw_o ]] && builtin set +euk
   else
-    builtin read -r -N 37 -u 0 __sw_h
-    __sw_z+=$__sw_h
+    __sw_a "$@"
   fi
-  __sw_z=${__sw_z:10:32}
-  builtin printf '\036%s\0' "$__sw_z" >&251 || builtin exit 125
-  if [[ $PWD -ef . ]]; then
-    builtin printf '\036%s %s %s%s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" "$PWD" >&250 || builtin exit 125
+  builtin read -r -N "${__sw_E:-76}" -u 0 __sw_z || builtin exit 125
+  __sw_z=${__sw_z: -33:32}
+  if [[ $PWD -ef . ]]; then # first, so that the client wakes up once for both
+    builtin printf '\036%s\0' "$__sw_z" >&251 &&
+      builtin printf '\036%s %s %s%s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" "$PWD" >&250 || builtin exit 125
   else
-    {
-      builtin printf '\036%s %s %s%s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" && builtin pwd && builtin printf '\0'
-    } >&250 || builtin exit 125
+    __sw_i_ || builtin exit 125
   fi
   __sw_z=
 }
+# Where $PWD does not name the directory, "pwd" asks the system.
+__sw_i_() {
+  builtin printf '\036%s\0' "$__sw_z" >&251 || builtin return
+  {
+    builtin printf '\036%s %s %s%s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" && builtin pwd && builtin printf '\0'
+  } >&250
+}
 # What a command that may have changed the state needs after it.
 __sw_a() {
+  __sw_S=$SHELLOPTS __sw_o=${-//[!euk]/} __sw_X=${-//[!xv]/}
+  builtin set +euxvkt
+  [[ $__sw_z ]] || builtin exit 125
   [[ $__sw_X ]] && __sw_X="builtin set -$__sw_X;"
   [[ $__sw_f ]] && __sw_v_
   # An open "$(" in eval leaves bash 5.2 with memory that is not its own, for the next line to fall over: better
@@ -208,4 +208,4 @@ __sw_t() {
   for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
   for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
 } 2>/dev/null
-builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_d __sw_e __sw_w __sw_x __sw_t __sw_v __sw __sw_ __sw_k __sw_u __sw_y __sw_y_
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_k __sw_u __sw_y __sw_y_

@@ -23,7 +23,7 @@ if [[ $__sw_k ]]; then
     builtin printf 'builtin unset BASH_ENV\n. %q/umask\n' "$__sw_d"
     builtin declare -f __sw_t __sw_v
     builtin printf '__sw_v %q/saved\nbuiltin eval "$__sw_v" >/dev/null 2>&1\n__sw_S=%q __sw_B=%q\n' "$__sw_d" "$__sw_S" "$__sw_B"
-    builtin echo '__sw_t; builtin unset -f __sw_t __sw_v; builtin unalias __sw __sw_; builtin set --'
+    builtin echo '__sw_t; builtin unset -f __sw_t __sw_v; builtin unalias __sw; builtin set --'
     builtin echo 'builtin eval "builtin unset -v ${!__sw_*}; ${__sw_o:+builtin set -$__sw_o;} $__sw_X"'
   } >"$__sw_d/state" || builtin exit
 fi

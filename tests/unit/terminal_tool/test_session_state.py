@@ -1,6 +1,5 @@
 """A command means what the session makes of it: names that earlier commands defined, directories, other shells."""
 
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -169,17 +168,6 @@ def test_a_trap_that_changes_names_makes_them_unknown(
     assert "known" in bash.run("echo known").stdout
     bash.run(f"trap 'X=rm' {event}")
     refused(lambda: bash.run(f"$X -rf {victim}"))
-
-
-def test_what_bash_does_not_save_after_is_the_same_here_and_there() -> None:
-    from shellward.environments.encoding import script
-    from shellward.terminal_tool.memory import _NO_PROGRAMS
-
-    (listed,) = re.findall(r"^__sw_K='([^']*)'", script("bash.sh"), re.MULTILINE)
-    names = set(listed.split())
-    assert len(names) > 60
-    assert {name for name in names if _NO_PROGRAMS.match(name)} == names
-    assert _NO_PROGRAMS.pattern.count("|") + 1 == len(names)
 
 
 def test_programs_and_nothing_else_leave_the_state_as_it_was(bash: Terminal) -> None:
