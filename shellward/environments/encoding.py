@@ -256,8 +256,8 @@ _PROGRAM_MOST: Final = 1000
 _NO_PROGRAMS: Final = frozenset(
     b". : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc declare dirs"
     b" disown do done elif else enable esac eval exec exit export fc fg fi for function getopts hash help history if in"
-    b" jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt source"
-    b" suspend test then time times trap type typeset ulimit umask unalias unset until wait while".split()
+    b" jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt"
+    b" source suspend test then time times trap type typeset ulimit umask unalias unset until wait while".split()
 )
 """Builtins of bash that may change the state, and its keywords."""
 

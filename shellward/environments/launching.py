@@ -15,6 +15,9 @@ from shellward.environments.encoding import encode_text, printf_escape, quote, s
 _MOST_INLINE: Final = 100_000
 """Bytes of a command that a shell gets as an argument: Linux takes 128 KiB in one (execve(2), MAX_ARG_STRLEN)."""
 
+_MOST_LINES: Final = 2000
+"""Bytes of a command that a shell reads itself, byte by byte."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
@@ -76,7 +79,7 @@ class Launch:
             f"__sw_a={_word(encode_text(supervisor))} __sw_n={kind} __sw_p={shell}",
             f"__sw_t={_word(encode_text(holder)) if self.size else ''}",
             "command printf '%s\\n' '{} {}' >\"$__sw_d/size\" || exit".format(*self.size) if self.size else "",
-            f"__sw_e={int(self.ttl)} __sw_g={1 if self.tidy else ''}",
+            f"__sw_e={int(self.ttl)} __sw_x={1 if len(run) > _MOST_LINES else ''} __sw_g={1 if self.tidy else ''}",
             f"__sw_w={_word(encode_text(f'{self.root}/{self.following}')) if self.following else ''}",
             f"__sw_i={_word(printf_escape(self.stdin or b''))}",
             f"__sw_u={_word(json.dumps(self.record).encode())}",

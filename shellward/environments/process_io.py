@@ -188,7 +188,7 @@ def write(environment: "Environment", process: "Process", data: bytes, timeout: 
     )
     text = (
         f"(d={word(directory)};trap '' PIPE\n"
-        'if [ -e "$d/status" ]||[ ! -p "$d/in" ];then echo broken;exit;fi\n'
+        'if read -r s <"$d/status"||[ ! -p "$d/in" ];then echo broken;exit;fi\n'
         f'exec 3<>"$d/in" 4>"$d/in" 3>&-||exit\n{puts}echo done) 2>/dev/null'
     )
     said = _run(environment, text, timeout).split()

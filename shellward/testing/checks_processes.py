@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from shellward.core.errors import ConfigError
+from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import ProcessState
 from shellward.testing.trial import at_most, bash, eventually, raises, terms
 
@@ -99,6 +100,15 @@ def is_not_ended_with_its_shell(t: Trial) -> None:
         t.defer(process.remove)
     sleeper.assert_alive(t.env)
     assert process.poll().running
+
+
+def is_not_ended_with_its_process_group(t: Trial) -> None:
+    """A process goes on when a command kills everything in the process group that started it."""
+    process = _started(t, "sleep 1; echo done")
+    with suppress(ConnectionLost, EnvironmentUnavailable):  # as it may: the shell is gone, and its parent
+        t.env.run("kill -9 0", timeout=20)
+    info = process.wait(20)
+    assert (info.exit_code, process.log().text) == (0, "done\n"), info
 
 
 def a_process_of_a_millisecond(t: Trial) -> None:

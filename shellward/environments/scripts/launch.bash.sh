@@ -28,3 +28,5 @@ if [[ $__sw_k ]]; then
   } >"$__sw_d/state" || builtin exit
 fi
 exec 250>&- 251>&-
+__sw_v=
+if builtin command -v setsid; then builtin set -m && __sw_v=1; fi >/dev/null 2>&1

@@ -17,3 +17,4 @@ if [ -n "$__sw_k" ]; then
   alias >"$__sw_d/alias"
 fi
 exec 7>&- 8>&- 9>&-
+__sw_v=

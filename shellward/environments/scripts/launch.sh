@@ -3,7 +3,8 @@
 # The client has set: __sw_r the root, __sw_y its mode, __sw_a the supervisor's path, __sw_n kind of standard input,
 # __sw_p the shell's program, __sw_u the record, __sw_c the command, __sw_q what to run, __sw_t the terminal holder,
 # __sw_e seconds for which it keeps its sandbox, __sw_w a directory to make for the next one, __sw_g whether to remove
-# old ones.
+# old ones, __sw_x whether what to run is long. In bash __sw_v is set, too, when the pipeline below makes a process group of its own (set -m): that will do
+# for the supervisor, and the process gets its session when nobody waits for it any more.
 command printf '%s\n' "$PWD" >"$__sw_d/cwd" && command printf '%s\n' "$__sw_u" >"$__sw_d/owner" &&
   command printf '%s' "$__sw_c" >"$__sw_d/command" && command printf '%s' "$__sw_q" >"$__sw_d/run" || exit
 if [ "$__sw_n" = file ]; then command printf %b "$__sw_i" >"$__sw_d/input" || exit; fi
@@ -12,15 +13,17 @@ if [ "$__sw_n" = file ]; then command printf %b "$__sw_i" >"$__sw_d/input" || ex
 # shell remarks on.
 IFS=' ' read -r __sw_s __sw_l </proc/self/stat
 {
-  if command -v setsid >/dev/null; then
-    exec setsid /bin/sh "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e"
+  if [ -n "$__sw_v" ]; then
+    exec /bin/sh "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e" "$__sw_x" setsid
+  elif command -v setsid >/dev/null; then
+    exec setsid /bin/sh "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e" "$__sw_x"
   elif command -v python3 >/dev/null; then
     exec python3 -c 'import os, sys; os.setsid(); os.execv("/bin/sh", sys.argv[1:])' sh \
-      "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e"
+      "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e" "$__sw_x"
   elif command -v perl >/dev/null; then
-    exec perl -e 'use POSIX; setsid; exec "/bin/sh", @ARGV' "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e"
+    exec perl -e 'use POSIX; setsid; exec "/bin/sh", @ARGV' "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e" "$__sw_x"
   else
-    exec /bin/sh "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e"
+    exec /bin/sh "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e" "$__sw_x"
   fi
 } | {
   IFS= read -r __sw_l

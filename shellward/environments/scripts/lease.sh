@@ -23,7 +23,7 @@ found() {
 held() {
   read -r up now </proc/uptime
   for p in "$1"/*/supervisor; do
-    if [ -e "${p%supervisor}status" ] || ! read -r pid born now ttl <"$p"; then continue; fi
+    if read -r now <"${p%supervisor}status" || ! read -r pid born now ttl <"$p"; then continue; fi
     if [ "$2" = outside ]; then
       if ! found "$pid" "$born"; then continue; fi
     elif ! read -r now <"/proc/$pid/stat"; then

@@ -27,6 +27,10 @@ sw_tell() {
   IFS=' ' read -r sw_u sw_l </proc/uptime
   printf '%s\n' "${1##*/}" "$sw_a" "$sw_b" "$sw_c" "$sw_d" "$sw_e" "$sw_f" "$sw_u"
 } 2>/dev/null
+# Whether it has ended: there is a whole line in "status".
+sw_over() {
+  IFS= read -r sw_h <"$1/status"
+} 2>/dev/null
 # Whether process $1 is the one that began at tick $2.
 sw_is() {
   sw_start "$1" && [ "$sw_began" = "$2" ]
@@ -43,7 +47,7 @@ sw_sizes() {
 }
 # Sends signal $2 to the process alone, when it is that still; prints "sent".
 sw_send() {
-  if [ ! -e "$1/status" ] && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l" && kill -s "$2" "$sw_p"; then echo sent; fi
+  if ! sw_over "$1" && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l" && kill -s "$2" "$sw_p"; then echo sent; fi
 } 2>/dev/null
 # Sends signal $2 to the whole tree (see sw_scan), but not to the supervisor; prints how many were alive.
 sw_tree() {
@@ -57,7 +61,7 @@ sw_tree() {
 } 2>/dev/null
 # Notes why it is ended, before it is.
 sw_doom() {
-  if [ ! -e "$1/status" ]; then echo "$2" >"$1/killed"; fi
+  if ! sw_over "$1"; then echo "$2" >"$1/killed"; fi
 }
 # The size of its terminal, as "ROWS COLUMNS", and a new one: first where the holder reads it, if it is at its start
 # still. Runs stty; prints "ok" when the process was there.
@@ -66,7 +70,7 @@ sw_size() {
   echo "${sw_l:-24 80}"
 } 2>/dev/null
 sw_resize() {
-  if [ ! -e "$1/status" ] && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l"; then
+  if ! sw_over "$1" && read -r sw_p sw_l <"$1/pid" && sw_is "$sw_p" "$sw_l"; then
     echo "$2 $3" >|"$1/size"
     if IFS= read -r sw_l <"$1/tty"; then command -p stty rows "$2" cols "$3" <"$sw_l"; fi
     echo ok

@@ -1,9 +1,11 @@
 # Supervises one background process, in plain sh, in a session of its own; it outlives every client.
 #
-#   $1 directory of the process    $2 shell to run its line with; empty: the file "run" is sourced here
+#   $1 directory of the process    $2 shell to run its line with; empty: sh runs the file "run"
 #   $3 standard input: open (a FIFO that clients write to), file (the file "input"), none
 #   $4 terminal holder: a script of sh that connects "in" and "out" to a terminal (terminal.sh); empty: none
 #   $5 seconds for which it keeps its sandbox alive (lease.sh)
+#   $6 not empty: the file "run" is long, and best read by a program
+#   $7 program that gives the process a session of its own (setsid); empty: it has this one, which is new
 #
 # Standard output is the client that waits for the process to be there: one line, "ok PID START".
 # The process runs in the foreground of this shell: one in the background would have INT and QUIT ignored (POSIX,
@@ -11,8 +13,9 @@
 d=$1 e=$d/err
 trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
 exec 6>&1 >/dev/null 2>&1 </dev/null
-# Room for the last word, while there is some: a full disk must not hide how it ended.
-echo '                                                                ' >"$d/status.new" || exit
+# Room for the last word, while there is some: a full disk must not hide how it ended. It has no newline: the process
+# has ended when there is a whole line in this file, which one write puts there.
+printf %64s '' >"$d/status" || exit
 i=/dev/null k=
 case $3 in
   open)
@@ -31,36 +34,39 @@ esac
 if [ -n "$4" ]; then e=/dev/null; fi
 IFS=' ' read -r l </proc/self/stat
 p=${l%% *} l=${l##*) }
-set -- "$1" "$2" "$3" "$4" "$5" $l
-echo "$p ${25} ${k:-0} $5" >"$d/supervisor"
+set -- "$1" "$2" "$3" "$4" "$5" "$6" "$7" $l
+echo "$p ${27} ${k:-0} $5" >"$d/supervisor"
 (
   IFS=' ' read -r l </proc/self/stat
   p=${l%% *} l=${l##*) }
-  set -- "$1" "$2" "$3" "$4" $l
-  echo "$p ${24}" >"$d/pid"
-  echo "ok $p ${24}" >&6
+  set -- "$1" "$2" "$3" "$4" "$5" "$6" "$7" $l
+  echo "$p ${27}" >"$d/pid"
+  echo "ok $p ${27}" >&6
   exec 6>&-
-  if [ -n "$4" ]; then
-    exec /bin/sh "$4" "$d" "$2"
-  elif [ -z "$2" ]; then
-    . "$d/run"
+  if [ -n "$4" ]; then exec $7 /bin/sh "$4" "$d" "$2"; fi
+  if [ -z "$2" ]; then exec $7 /bin/sh "$d/run"; fi
+  c=
+  if [ -n "$6" ]; then
+    c=$(command -p cat "$d/run")
   else
-    case ${2##*/} in
-      bash*)
-        export BASH_ENV="$d/state"
-        exec $2 --norc --noprofile -c "$(command -p cat "$d/run")"
-        ;;
-      *) exec $2 -c "$(command -p cat "$d/run")" ;;
-    esac
+    while IFS= read -r l; do c="$c$l
+"; done <"$d/run"
+    c=$c$l
   fi
+  case ${2##*/} in
+    bash*)
+      export BASH_ENV="$d/state"
+      exec $7 $2 --norc --noprofile -c "$c"
+      ;;
+    *) exec $7 $2 -c "$c" ;;
+  esac
 ) <"$i" >>"$d/out" 2>>"$e"
 c=$?
 exec 6>&-
 u=
 IFS=' ' read -r u l </proc/uptime
 if [ -n "$k" ]; then kill -s KILL "$k"; fi
-echo "$c $u" 1<>"$d/status.new"
-command -p mv -f "$d/status.new" "$d/status"
+echo "$c $u" 1<>"$d/status"
 for b in "${d%/*}"/.bells/*; do
   if [ -p "$b" ]; then echo "${d##*/}" 1<>"$b"; fi
 done

@@ -15,6 +15,7 @@ from shellward.environments.encoding import (
     dialect_of,
     encode_text,
     join,
+    only_program,
     printf_escape,
     quote,
     quote_ascii,
@@ -193,3 +194,34 @@ def test_a_script_travels_without_comments_and_still_parses(name: str) -> None:
     assert "\n#" not in text
     for shell in [SHELLS["bash"]] if name == "bash.sh" else SHELLS.values():
         subprocess.run([*shell, "-n"], input=text.encode(), check=True)
+
+
+def test_every_builtin_and_keyword_of_bash_is_known_to_be_no_program() -> None:
+    listed = subprocess.run(["bash", "-c", "compgen -bk"], capture_output=True, text=True, check=True).stdout.split()
+    assert len(listed) > 60
+    assert {name for name in listed if only_program(f"{name} x".encode())} == {"true", "false", "echo"}
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ("ls", "ls"),
+        ("/bin/ls -l 'a b' *", "/bin/ls"),
+        ("a-b.c+d:e x=1", "a-b.c+d:e"),
+        ("X=1 ls", None),
+        ("ls;X=1", None),
+        ("ls\nX=1", None),
+        ("ls $x", None),
+        ("ls `x`", None),
+        (" ls", None),
+        ("'ls'", None),
+        ("~/ls", None),
+        ("ls \\x", None),
+        ("ls é", None),
+        ("", None),
+        ("ls " + "x" * 1000, None),
+    ],
+)
+def test_a_command_that_only_runs_a_program_is_told_from_others(text: str, program: str | None) -> None:
+    found = only_program(text.encode())
+    assert found == (program.encode() if program else None)
