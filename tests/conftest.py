@@ -2,8 +2,11 @@
 
 import pytest
 
-SLOW_PLACES = ("ssh-sh", "ssh-root", "ssh-container", "daytona", "modal", "modal-busybox", "modal-cloud")
-"""Further users of a server that the quick lane reaches already, and clouds, which are loopback services here."""
+SLOW_PLACES = (
+    "local-busybox",  # the quick lane has busybox in a container
+    *("ssh-sh", "ssh-root", "ssh-container"),  # further users of a server that it reaches already
+    *("daytona", "modal", "modal-busybox", "modal-cloud"),  # loopback services, one slower than the other
+)
 
 LONG = ("ways_to_hide", "interrupt_at_any_moment", "living_client_keeps_its_lease", "keeps_its_sandbox")
 """Checks of ten seconds and more: in the quick lane at one place of a kind."""
