@@ -21,10 +21,13 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
         for names in re.findall(r"\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(", code)[:5]:
             for name, alias in re.findall(r"(\w+)\s*:\s*(\w+)", names)[:10]:
                 code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
+        code = _environment(code)
     if language == "perl":
         code = re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code)
     if language in {"javascript", "lua", "php"} and "[" in code:
         code = _BY_KEY.sub(lambda match: "." + "".join(re.findall(r"\w+", match.group(1))), code)
+    if language == "ruby" and "#{" in code:  # quotes in there would end the text around it
+        code = re.sub(r"#\{[^{}]*\}", lambda match: match.group().replace('"', "'"), code)
     if language == "ruby":
         code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
         code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
@@ -43,8 +46,22 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
     return code
 
 
+def _environment(code: str) -> str:
+    """Undo ``const {HOME: h} = process.env``."""
+    for names in re.findall(r"\{([\w\s,:]*)\}\s*=\s*(?:process|Bun)\.env\b", code)[:5]:
+        for name, alias in re.findall(r"(\w+)(?:\s*:\s*(\w+))?", names)[:10]:
+            code = re.sub(rf"(?<![\w$.{{]){alias or name}(?=\s*[,)+}}])", f"process.env.{name}", code)
+    return code
+
+
+_FORMATTED = re.compile(r"\bf[\"']")
+_QUOTED_KEY = re.compile(r"(\{[^{}\n\"']{1,60}\[)\"(\w+)\"(\][^{}\n\"']{0,20}\})")
+
+
 def _python(code: str) -> str:
-    """Undo what Python's imports and ``__import__`` rename."""
+    """Undo what Python's imports and ``__import__`` rename, and quotes within the braces of a text."""
+    if _FORMATTED.search(code):
+        code = _QUOTED_KEY.sub(r"\1'\2'\3", code)
     if "__import__" in code or "import_module" in code:
         code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
     known = "|".join(_MODULES)

@@ -75,13 +75,11 @@ _LONG_CODE = frozenset(
         "-Command",
         "--exec",
         "--run",
-        "-Command",
         "-c",
         "--batch-eval",
         "--execute",
         "-batch",
         "--python-expr",
-        "-eval",
     )
 )
 _ENCODED = re.compile(r"(?i)-e(?:c|nc?|nco\w*)?")
@@ -200,6 +198,8 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
             t.effect(["@run", "sh", "decoded"], inv.span)
             codes.append(text.replace("\0", ""))
             i += 1
+        elif word == "-batch" and lang == "lisp":
+            continue  # of emacs: without a screen
         elif name in _LONG_CODE or name.lower() == "-command":
             codes.append(value if equals else argv[i] if i < len(argv) else "")
             i += not equals

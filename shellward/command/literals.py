@@ -297,7 +297,7 @@ class Literals(PureCalls):
         value: Value | None = None
         if name.isidentifier():
             value = self.constant(name, 0)
-        elif len(name) <= 60 and "(" in name:
+        elif len(name) <= 60 and ("(" in name or "env" in name.lower() or "home" in name):
             value = Literals(name, self.language).expression(0)
         return squeeze(value) if value is not None else unknown("code")
 
@@ -323,7 +323,9 @@ class Literals(PureCalls):
             self.i = at + (1 if code[at] == "(" else 0)
             values, _ = self.sequence(")" if code[at] == "(" else "", depth + 1)
             return self.call(plain, values)
-        if re.search(r"\benviron$|process\.env|^ENV$|^_ENV$", plain):
+        if plain == "Dir.home":
+            return "~"
+        if re.search(r"\benviron$|(?:process|Bun|meta)\.env$|^ENV$|^_ENV$", plain):
             if code[self.i : self.i + 1] == "[":
                 self.i += 1
                 values, _ = self.sequence("]", depth + 1)
@@ -333,7 +335,7 @@ class Literals(PureCalls):
                 self.i = braced.end()
                 return _variable(braced.group(1))
             return unknown("out", "env")
-        if "process.env." in plain:
+        if re.search(r"(?:process|Bun|meta)\.env\.\w+$", plain):
             return _variable(plain.rpartition(".")[2])
         if plain.isidentifier():
             known = self.constant(plain, depth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shellward.command.values import LIMIT, unknown
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
 def cut(text: str) -> str:
     """Keep a text at a size that is worth following."""
     return text if len(text) <= LIMIT else text[:LIMIT] + unknown("cut")
+
+
+_QUOTED = re.compile(r"\A\s*([\"'])((?:(?!\1).)*)\1\s*\Z", re.DOTALL)
+
+
+def unquoted(text: str) -> str:
+    """Return what stands between quotes that a program takes off; text that is not all within one pair as it is."""
+    return _QUOTED.sub(r"\2", text)
 
 
 def operands(argv: list[str], valued: str = "") -> list[str]:

@@ -9,7 +9,7 @@ from shellward.command.builders import BUILDERS
 from shellward.command.containers import CONTAINERS
 from shellward.command.editors import EDITORS
 from shellward.command.launchers import LAUNCHERS
-from shellward.command.operands import has, operands
+from shellward.command.operands import has, operands, unquoted
 from shellward.command.scripts import project
 from shellward.command.transfers import TRANSFERS, options_with_commands
 from shellward.command.unwrap import wrapped
@@ -100,7 +100,7 @@ def _socat(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     for word in inv.argv[1:]:
         match = re.match(r"(?:EXEC|SYSTEM|SHELL):(.+)", word, re.IGNORECASE)
         if match:
-            text = match.group(1).partition(",")[0].strip("\"'")
+            text = unquoted(match.group(1).partition(",")[0])
             t.run_text(text, inv.span, via=(*inv.via, "socat"))
     return None
 
@@ -170,6 +170,9 @@ def _after(words: str) -> Handler:
                     long=frozenset(
                         (
                             "python",
+                            "node",
+                            "npm",
+                            "using",
                             "with",
                             "name",
                             "prefix",

@@ -18,6 +18,10 @@ NET_CALLS = re.compile(
 )
 
 
+_READS_ENVIRONMENT = re.compile(r"(?:environ|ENV|\benv)\.(?:get|fetch|dig)$")
+"""``os.environ.get``, ``ENV.fetch``, ``Deno.env.get``; their like that end in ``getenv`` need no pattern."""
+
+
 def squeeze(value: Value) -> str:
     """Make one text of a value."""
     return value if isinstance(value, str) else " ".join(squeeze(item) for item in value)
@@ -116,7 +120,7 @@ class PureCalls:
             return (
                 "/".join(squeeze(v).rstrip("/") or "/" for v in values).replace("//", "/") if len(values) > 1 else text
             )
-        if last == "getenv":
+        if last == "getenv" or _READS_ENVIRONMENT.search(name):
             return "~" if text == "HOME" else unknown("var", text)
         if last in {"gettempdir", "tmpdir"}:
             return "/tmp"

@@ -196,11 +196,25 @@ def translate(first: str, second: str, text: str) -> str:
     return text.translate(table)
 
 
+_AWK_PIECE = (
+    r'(?:"(?:[^"\\]|\\.)*"|\$\w+|\$\([^()\n]*\)|\b(?!print|getline|if\b|while\b)[A-Za-z_]\w*\b(?:\[[^\[\]\n]*\])?)'
+)
+_AWK_RUN = re.compile(rf"\bsystem\s*\(\s*((?:{_AWK_PIECE}[ \t]*){{2,12}})")
+_AWK_READ = re.compile(rf"((?:{_AWK_PIECE}[ \t]*){{2,12}})\|&?\s*getline")
+
+
+def _awk_unknown(match: re.Match[str]) -> str:
+    """Make one text of pieces that are joined: what is no text becomes a marker."""
+    pieces = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"][^\s"]*)', match.group(1))
+    text = "".join(unknown("in", "awk") if name else value for value, name in pieces)
+    return match.group().replace(match.group(1), f'"{text}" ', 1)
+
+
 def awk(code: str) -> list[Action]:
     """What an awk program runs and writes."""
     actions: list[Action] = []
     text = r'"((?:[^"\\]|\\.)*)"'
-    joined = re.sub(r'"[ \t]+"', "", code)
+    joined = re.sub(r'"[ \t]+"', "", re.sub(r'\bENVIRON\[\s*"HOME"\s*\]', ' "~" ', code))
     joined = _SPRINTF.sub(_formatted, joined)
     joined = _awk_joined(joined)
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
@@ -212,6 +226,7 @@ def awk(code: str) -> list[Action]:
     )
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
+    joined = _AWK_READ.sub(_awk_unknown, _AWK_RUN.sub(_awk_unknown, joined))
     found: list[re.Match[str]] = []
     found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
     found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.invocation import Invocation
 from shellward.command.known import NOTHING
+from shellward.command.links import behind_links
 from shellward.command.operands import cut
 from shellward.command.outputs import DECODERS, output
 from shellward.command.reader import read
@@ -47,6 +48,8 @@ def _constant(command: Simple) -> list[str] | None:
     return words if len(words) == len(command.words) else None
 
 
+_STAY = frozenset(("cd", "set", "read", "mapfile", "readarray", "eval", "exec"))
+"""Builtins whose effects on variables stay, but not what is assigned before them: ``IFS= read x``."""
 _PRINT_NOTHING = frozenset((":", "true", "cat /dev/null", "echo -n", "printf", "echo"))
 
 
@@ -91,6 +94,7 @@ class Tracer(Storer):
             return self.simple(command, stdin, want=want)
         if command.redirects:
             stdin, files = self.redirects(command.redirects, stdin)
+            self.emptying(files, command.span, nothing=False)
             printed = self.compound(command, stdin, want=want or bool(files))
             return self.store(files, printed)
         return self.compound(command, stdin, want=want)
@@ -100,7 +104,9 @@ class Tracer(Storer):
         self.work.spend(3)
         mark = self.state.mark()
         want = part.kind != ">"
-        printed = self.visit(part.script, None, want=want)
+        given = self.input
+        printed = self.visit(part.script, given if want else None, want=want)
+        self.input = given
         self.state.undo(mark)
         if part.kind == "$":
             return printed.rstrip("\n")
@@ -116,6 +122,7 @@ class Tracer(Storer):
     def compound(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow a compound command along every branch."""
         self.work.left -= 2
+        self.input = stdin
         kind = node.kind
         if kind == "function":
             self.state.put(self.state.functions, node.name, node)
@@ -204,6 +211,7 @@ class Tracer(Storer):
             inv = Invocation("", node.plain, node.span, None, stdin, self.via, {}, self.state.cwd)
             return self.start(inv, want=want, bare=True)
         self.work.left -= 3
+        self.input = stdin
         words = node.words
         first = words[0] if words else None
         if first is not None and first.lit in DECLARING:
@@ -215,16 +223,15 @@ class Tracer(Storer):
         files: list[tuple[str, str]] = []
         if node.redirects:
             stdin, files = self.redirects(node.redirects, stdin)
-        if files and self.empties(argv):
-            for path, op in files:
-                if op in {">", ">|"}:
-                    self.effect(["@empty", path], node.span)
+        if files:
+            self.emptying(files, node.span, nothing=self.empties(argv))
         if not argv:
             for assign in node.assigns:
                 self.assign(assign)
             return self.store(files, (stdin or "") if want and not node.assigns else "")  # $(< file)
         env: dict[str, str] = {}
         mark = self.state.mark() if node.assigns else None
+        held = self.state.before([assign.name for assign in node.assigns]) if argv[0] in _STAY else {}
         for assign in node.assigns:
             self.assign(assign)
             if assign.value is not None:
@@ -236,12 +243,12 @@ class Tracer(Storer):
         bare = first is not None and first.bare
         printed = self.start(inv, want=want or bool(files), bare=bare)
         if mark is not None:
-            if argv[0] not in DECLARING and argv[0] not in {"cd", "set", "read", "eval", "exec"}:
+            if argv[0] in _STAY:
+                self.state.back(held)
+            elif argv[0] not in DECLARING:
                 cwd = self.state.cwd
                 self.state.undo(mark)
                 self.state.cwd = cwd
-            elif argv[0] in DECLARING:
-                pass
         return self.store(files, printed) if files else printed
 
     def repeated(self, command: Command) -> bool:
@@ -285,15 +292,18 @@ class Tracer(Storer):
             return self.call(inv, state.functions[name], want=want)
         if name in state.earlier and "/" not in inv.argv[0]:
             self.recall(inv, want=want)  # and go on: whether it is still there when this runs, is not sure
-        if state.marked or state.made:
-            self.work.spend(min(len(inv.argv), 40))
+        if state.noted:
+            self.work.left -= min(len(inv.argv), 40) >> 3
             inv.notes = self.operand_notes(inv)
         if state.links:
-            inv.argv = [inv.argv[0], *(word if word.startswith("-") else state.behind(word) for word in inv.argv[1:])]
+            self.work.spend(len(inv.argv))
+            inv.argv = behind_links(state, inv)
         self.invocations.append(inv)
         printed: str | None = None
         if state.trees and "/" in inv.argv[0]:
             runs_from_tree(self, inv, inv.argv[0])
+        if state.searched and state.files and (content := self.on_path(inv.argv[0])) is not None:
+            return self.script(inv, content, want=want)
         handler = handlers.find(name)
         self.work.left -= handler is None
         if handler is not None:

@@ -27,7 +27,7 @@ def wrapper(t: Tracer, inv: Invocation, want: bool) -> str | None:
     return wrapped(t, inv, inv.argv, WRAPPERS[inv.name], want=want)
 
 
-def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bool) -> str | None:  # noqa: C901, PLR0911
+def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
     """Follow the command inside a wrapper's words."""
     inner = find_inner(argv, wrap)
     offset = len(inv.argv) - len(argv)
@@ -80,6 +80,8 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
             return t.child(inv, rest, at, stdin=inv.stdin, want=want)
         printed = t.run_text(" ".join(rest), span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
         return unknown("net", inv.name) + printed if want and inv.name in _REMOTE_SHELLS else printed
+    if wrap.words and len(rest) == 1 and " " in rest[0]:  # a terminal gives a single text to a shell
+        return t.run_text(rest[0], inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
     return t.child(inv, rest, inner.start + offset, stdin=inv.stdin, want=want)
 
 
@@ -95,7 +97,9 @@ def _assigned(t: Tracer, inv: Invocation, words: list[str]) -> None:
 def ssh_options(t: Tracer, inv: Invocation) -> None:
     """Follow the programs that options of ssh name."""
     for word in inv.argv[1:]:
-        match = re.match(r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE)
+        match = re.match(
+            r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE | re.DOTALL
+        )
         if match and match.group(1) != "none":
             t.run_text(match.group(1), inv.span, via=(*inv.via, inv.name))
 
