@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from shellward.command.decode import translate
+
 _BY_KEY = re.compile(r"(?<=[\w)\]])\[\s*((?:[\"']\w+[\"']\s*(?:\+|\.\.)?\s*){1,8})\](?=\s*\()")
 """``os["exe".."cute"](..)``: a method by the text of its name."""
 _MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
@@ -23,7 +25,7 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
                 code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
         code = _environment(code)
     if language == "perl":
-        code = re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code)
+        code = _perl(re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code))
     if language in {"javascript", "lua", "php"} and "[" in code:
         code = _BY_KEY.sub(lambda match: "." + "".join(re.findall(r"\w+", match.group(1))), code)
     if language == "ruby" and "#{" in code:  # quotes in there would end the text around it
@@ -44,6 +46,18 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
         for alias, whole, _ in re.findall(pattern, code)[:10]:
             code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*\()", lambda _, whole=whole: whole, code)  # type: ignore[misc]
     return code
+
+
+_TEXT_HELD = r"(\$\w+)\s*=\s*(['\"])((?:(?!\2)[^\\])*)\2\s*"
+_TRANSLATED = re.compile(rf"\(?\s*{_TEXT_HELD}(?:\)|;\s*\1)\s*=~\s*(?:tr|y)/([^/]*)/([^/]*)/\w*")
+_TURNED = re.compile(rf"{_TEXT_HELD};\s*\1\s*=\s*(?:scalar\s+)?reverse\s*\(?\s*\1\s*\)?")
+
+
+def _perl(code: str) -> str:
+    """Work out a text that is changed in its place: ``($c = "..") =~ tr/a-z/n-za-m/``, ``$c = reverse $c``."""
+    if "=~" in code:
+        code = _TRANSLATED.sub(lambda m: f'{m.group(1)}="{translate(m.group(4), m.group(5), m.group(3))}"', code)
+    return _TURNED.sub(lambda m: f'{m.group(1)}="{m.group(3)[::-1]}"', code) if "reverse" in code else code
 
 
 def _environment(code: str) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.invocation import quote
-from shellward.command.operands import operands
+from shellward.command.operands import operands, value_of
 from shellward.command.unwrap import multicall, wrapped
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
@@ -16,23 +16,12 @@ if TYPE_CHECKING:
     from shellward.command.trace import Tracer
 
 
-def _value(argv: list[str], *names: str) -> str:
-    """Find the value of an option, in the next word or behind ``=``; empty text when it is not there."""
-    for at, word in enumerate(argv):
-        if word in names:
-            return argv[at + 1] if at + 1 < len(argv) else ""
-        name, equals, value = word.partition("=")
-        if equals and name in names:
-            return value
-    return ""
-
-
 def _start_stop_daemon(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``start-stop-daemon --start --exec prog -- words``."""
     argv = inv.argv
     if any(word in {"-K", "--stop", "-T", "--status"} for word in argv):
         return None
-    program = _value(argv, "--startas", "-a") or _value(argv, "--exec", "-x")
+    program = value_of(argv, "--startas", "-a") or value_of(argv, "--exec", "-x")
     rest = argv[argv.index("--") + 1 :] if "--" in argv else []
     if program:
         t.child(inv, [program, *rest], 0)
@@ -128,7 +117,7 @@ def _cmake(t: Tracer, inv: Invocation, want: bool) -> str | None:
 def _flatpak(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``flatpak run --command=prog app words``."""
     argv = inv.argv
-    program = _value(argv, "--command")
+    program = value_of(argv, "--command")
     if not program or "run" not in argv:
         return None
     rest = [word for word in argv[argv.index("run") + 1 :] if word != program]
@@ -211,7 +200,7 @@ def _options(subcommand: str, *names: str) -> Handler:
         if not any(wanted.fullmatch(word) for word in argv[1:]):
             return None
         for name in names:
-            value = _value(argv, name)
+            value = value_of(argv, name)
             if value:
                 text = re.sub(r"^\s*\{?\s*[\"']?(?:commands?|Commands?)[\"']?\s*[=:]\s*", "", value).strip()
                 text = re.sub(r"^\[\s*[\"']?|[\"']?\s*\]\}?$|^[\"'](?=.*[\"']$)", "", text)
@@ -231,7 +220,7 @@ def _just(t: Tracer, inv: Invocation, want: bool) -> str | None:
         if mark in argv:
             at = argv.index(mark) + 1
             return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
-    path = _value(argv, "-f", "--justfile")
+    path = value_of(argv, "-f", "--justfile")
     names = [path] if path else ["justfile", "Justfile", ".justfile"]
     text = next((found for name in names if (found := t.state.files.get(t.state.path(name)))), "")
     if text and not any(word in {"-n", "--dry-run", "-l", "--list", "--show", "-s"} for word in argv):

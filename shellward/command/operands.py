@@ -76,3 +76,14 @@ def short_values(argv: list[str], letters: str) -> list[tuple[str, str]]:
         if len(word) > 1 and word[0] == "-" and word[1] in letters:
             found.append((word[1], word[2:] or (argv[at + 1] if at + 1 < len(argv) else "")))
     return found
+
+
+def value_of(argv: list[str], *names: str) -> str:
+    """Find the value of an option, in the next word or behind ``=``; empty text when it is not there."""
+    for at, word in enumerate(argv):
+        if word in names:
+            return argv[at + 1] if at + 1 < len(argv) else ""
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            return value
+    return ""

@@ -124,6 +124,15 @@ def _ansible(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     return None
 
 
+def _ansible_console(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``ansible-console`` reads a module and its arguments from each line; a line of another kind is a command."""
+    for line in (inv.stdin or "").splitlines()[:50]:
+        module, _, rest = line.strip().partition(" ")
+        known = module.rpartition(".")[2] in {"command", "shell", "raw", "script"}
+        t.run_text(rest if known else line, inv.span, via=(*inv.via, inv.name), quiet=True)
+    return None
+
+
 def _remote_command(pattern: str) -> Handler:
     """Make a handler for tools whose words hold a remote command after a fixed part."""
     compiled = re.compile(pattern)
@@ -221,7 +230,7 @@ PROGRAMS: dict[str, Handler] = {
     "dpkg": options_with_commands(r"--pre-invoke(?:=|\Z)|--post-invoke(?:=|\Z)"),
     "tcpdump": options_with_commands(r"-z\Z"),
     "mutt": options_with_commands(r"-e\Z"),
- "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible,
+ "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible, "ansible-console": _ansible_console,
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
     **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),

@@ -149,7 +149,7 @@ class PureCalls:
         self.decoded.append(text)
         return text
 
-    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: C901, PLR0911
+    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: C901, PLR0911, PLR0912
         """Apply a method of strings and lists."""
         text = squeeze(value)
         given = [squeeze(v) for v in values]
@@ -164,6 +164,8 @@ class PureCalls:
             return value[::-1]
         if name in {"readFileSync", "readFile"} and given:
             return unknown("file", given[0])
+        if name in {"tr", "tr_s"} and len(given) > 1:
+            return decode.translate(given[0], given[1], text)
         if name in {"replace", "gsub", "sub"} and len(given) > 1:
             return text.replace(given[0], given[1])
         if name == "format":

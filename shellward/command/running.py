@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shellward.command.expand import Expander
@@ -17,7 +18,7 @@ from shellward.command.syntax import Compound, Problem, Substitution
 from shellward.command.values import OPEN, known_part, labels, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from shellward.command.known import Known
     from shellward.command.syntax import Script, Span
@@ -105,6 +106,16 @@ class Runner(ABC):
             return self.start(inv, want=want, bare=False)
         finally:
             self.via = before
+
+    @contextmanager
+    def within(self, folder: str) -> Iterator[None]:
+        """Follow commands in another directory; in the one of now when none is named."""
+        before = self.state.cwd
+        self.state.cwd = (self.state.opened(folder) or ".") if folder else before
+        try:
+            yield
+        finally:
+            self.state.cwd = before
 
     def start(self, inv: Invocation, *, want: bool, bare: bool) -> str:
         """Find out what the first word names, then follow it."""

@@ -6,6 +6,7 @@ import re
 
 from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.calls import CLIENT_WORDS, CLIENTS
+from shellward.command.decode import translate
 from shellward.command.literals import Literals
 from shellward.command.purecalls import squeeze
 from shellward.command.values import character, decimal, known_part, unknown
@@ -177,23 +178,6 @@ def _awk_joined(code: str) -> str:
         return code
     rebuilt = [f'{name} = "{value}"' for name, value in held.items()]
     return _AWK_ASSIGNED.sub("", code[: last.end()]) + ";".join(rebuilt) + code[last.end() :]
-
-
-def translate(first: str, second: str, text: str) -> str:
-    """Apply ``tr``: each character of the first set becomes the one at its place in the second."""
-
-    def letters(spec: str) -> str:
-        return re.sub(
-            r"(.)-(.)",
-            lambda match: "".join(
-                map(chr, range(ord(match.group(1)), min(ord(match.group(2)), ord(match.group(1)) + 255) + 1))
-            ),
-            spec,
-        )
-
-    source, target = letters(first), letters(second)
-    table = {ord(a): b for a, b in zip(source, target, strict=False)}
-    return text.translate(table)
 
 
 _AWK_PIECE = (

@@ -109,6 +109,8 @@ class Storer(Runner):
             key, equals, value = text.partition("]=")
             if equals:
                 table[key.lstrip("[")] = value
+        if all(map(str.isdecimal, table)):  # an array by number: its elements stand in that order
+            table = dict(sorted(table.items(), key=lambda item: decimal(item[0])))
         self.state.assign(assign.name, table)
 
     def assign_element(self, name: str, index: str, value: str) -> None:

@@ -194,9 +194,12 @@ class Tracer(Storer):
     def iterate(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow ``for``, once for each value."""
         values = self.state.look_at_positional() if node.words is None else self.expander.fields(node.words)[0]
-        values = list(dict.fromkeys(values)) or [unknown("var", node.name)]
-        if len(values) > MAX_ROUNDS:
-            values = [*values[:MAX_ROUNDS], " ".join(values[MAX_ROUNDS:])]
+        if not want:  # the same round again is no other deed, but it prints its text again
+            values = list(dict.fromkeys(values))
+        values = values or [unknown("var", node.name)]
+        most = 4 * MAX_ROUNDS if want else MAX_ROUNDS
+        if len(values) > most:
+            values = [*values[:most], " ".join(values[most:])]
         out = []
         for value in values:
             self.state.assign(node.name, value)

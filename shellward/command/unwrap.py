@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.escapes import unescape_ansi
 from shellward.command.interpreters import SHELLS
-from shellward.command.operands import operands
+from shellward.command.operands import operands, value_of
 from shellward.command.values import unknown
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
@@ -24,7 +24,20 @@ _REMOTE_SHELLS = frozenset(["ssh", "slogin", "rsh", "tsh", "mosh", "autossh"])
 
 def wrapper(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """Any command of the wrappers table."""
-    return wrapped(t, inv, inv.argv, WRAPPERS[inv.name], want=want)
+    wrap = WRAPPERS[inv.name]
+    names = _FOLDERS.get(inv.name)
+    folder = value_of(inv.argv[: find_inner(inv.argv, wrap).start], *names) if names else ""
+    if not folder:
+        return wrapped(t, inv, inv.argv, wrap, want=want)
+    with t.within(folder):
+        return wrapped(t, inv, inv.argv, wrap, want=want)
+
+
+_FOLDERS = {
+    "sudo": ("-D", "--chdir"), "run0": ("-D", "--chdir"), "systemd-run": ("--working-directory",), "unshare": ("--wd",),
+    "nsenter": ("--wd",), "please": ("-d", "--dir"), "proot": ("-w", "--cwd", "--pwd"),
+}  # fmt: skip
+"""Options that name the directory to run in."""
 
 
 def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
@@ -107,7 +120,7 @@ def ssh_options(t: Tracer, inv: Invocation) -> None:
 def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``env NAME=value cmd``, ``env -S 'cmd args'``."""
     argv = inv.argv
-    i = 1
+    i, folder = 1, ""
     while i < len(argv):
         word = argv[i]
         name, equals, value = word.partition("=")
@@ -136,6 +149,7 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
             )
             return t.run_text(" ".join([text, *rest]), inv.span, stdin=inv.stdin, want=want, via=(*inv.via, "env"))
         if word.startswith("-"):
+            folder = value_of(argv[i : i + 2], "-C", "--chdir") or folder
             i += 1 + (word in {"-u", "-C", "-a", "--unset", "--chdir", "--argv0"})
             continue
         if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -150,7 +164,10 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
         break
     if i >= len(argv):
         return unknown("out", "env")
-    return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
+    if not folder:
+        return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
+    with t.within(folder):
+        return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
 
 
 def multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:
