@@ -153,8 +153,10 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``cp``, ``mv``, ``ln``, ``install``: the new name has the old one's content; a program's copy is the program."""
     sources, target, folder = _copied(inv)
-    symbolic = has(inv.argv, "s", "symbolic")
-    if inv.name in _LINKERS or (inv.name in {"cp", "gcp"} and (symbolic or has(inv.argv, "l", "link"))):
+    if inv.name in _LINKERS or (
+        inv.name in {"cp", "gcp"} and (has(inv.argv, "s", "symbolic") or has(inv.argv, "l", "link"))
+    ):
+        symbolic = has(inv.argv, "s", "symbolic")
         beside = symbolic and not has(inv.argv, "r", "relative")
         for source in sources:
             _link(t, source, target, folder=folder, beside=beside)
@@ -163,15 +165,18 @@ def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     return None
 
 
+_CLUSTER_WITH_T = re.compile(r"-[a-zA-Z]+t")
 _LINKERS = frozenset(("ln", "gln"))
 _MOST_COPIED = 16
 
 
 def _copied(inv: Invocation) -> tuple[list[str], str, bool]:
     """Tell what ``cp`` and its like copy, to which place, and whether that is surely a directory."""
+    if len(inv.argv) == 3 and inv.argv[1][:1] != "-" != inv.argv[2][:1]:  # most
+        return inv.argv[1:2], inv.argv[2], inv.argv[2].endswith("/")
     argv: list[str] = []
     for word in inv.argv:
-        argv += [word[:-1], "-t"] if re.fullmatch(r"-[a-zA-Z]+t", word) else [word]
+        argv += [word[:-1], "-t"] if _CLUSTER_WITH_T.fullmatch(word) else [word]
     rest = operands(argv, "tSmog")
     given = [value for _, value in short_values(argv, "t")]
     given += [word.partition("=")[2] for word in argv if word.startswith("--target-directory=")]
