@@ -124,17 +124,21 @@ class Reader(CompoundReader):
 
     # -- lists ------------------------------------------------------------------------------------------
 
-    def list_into(self, script: Script, stops: frozenset[str]) -> None:
+    def list_into(self, script: Script, stops: frozenset[str]) -> None:  # noqa: C901
         """Read pipelines into ``script`` until a stop character, a closing reserved word, or the end."""
         items = script.items
         work = self.work
         while True:
             work.left -= 1
-            self.newlines()
             s = self.s
             if self.i >= self.n:
                 return
             c = s[self.i]
+            if c in " \t\n\\#":
+                self.newlines()
+                if self.i >= self.n:
+                    return
+                c = s[self.i]
             if c in stops or c == ")":
                 return
             if c in ";&|":
@@ -165,7 +169,7 @@ class Reader(CompoundReader):
         """Take a simple command of bare constants at one go: most of what people type."""
         start, end = match.span(1)
         text, connector = match.groups()
-        self.i = match.end() + (len(connector) if connector != "\n" else 0)
+        self.i = match.end() + (0 if connector == "\n" and self.pending else len(connector))
         span = self.fixed or (start + self.base, end + self.base)
         return Pipeline([Simple(span, [], [], [], text.split())], connector)
 

@@ -45,6 +45,9 @@ class Runner(ABC):
         *,
         known: Known = NOTHING,
     ) -> None:
+        from shellward.command import handlers  # each of them imports this module
+
+        self.handler = handlers.find
         self.text = text
         self.work = work
         self.state = State(cwd, aliases, known, work)

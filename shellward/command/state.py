@@ -39,7 +39,9 @@ _PRESET = {
 MAX_PATH = 4096
 """Longest path of a working directory that is followed, in characters (PATH_MAX of Linux)."""
 _ABSENT = object()
-_MOST_LINKS = 8
+_MOST_LINKS = 32
+_MOST_STEPS = 8
+"""So many links, one behind the other, are followed."""
 _BEFORE_PATH = re.compile(r"(?:-{0,2}\w[\w-]*=)?@?")
 
 
@@ -78,6 +80,8 @@ class State:
         """Symbolic links that the line makes, to directories perhaps, and where they lead."""
         self.noted: set[str] = set()
         """Last names of the files that held something unknown, or are made of others; most operands are none."""
+        self.version = 0
+        """Grows with what is copied and linked: after that, the same words may be another deed."""
         self.searched = False
         """Whether the line has changed where programs are searched for."""
         self.refs: dict[str, str] = {}
@@ -98,8 +102,16 @@ class State:
 
     def make(self, path: str, sources: tuple[str, ...]) -> None:
         """Note what a copy or an archive is made of."""
-        self.made[path] = sources
-        self.noted.add(path.rpartition("/")[2])
+        if self.made.get(path) != sources:
+            self.made[path] = sources
+            self.noted.add(path.rpartition("/")[2])
+            self.version += 1
+
+    def link(self, path: str, place: str) -> None:
+        """Note a link and where it leads."""
+        if self.links.get(path) != place and len(self.links) < _MOST_LINKS:
+            self.links[path] = place
+            self.version += 1
 
     def drop(self, table: dict[str, Any], key: str) -> None:
         """Remove ``table[key]`` so that it can be undone."""
@@ -222,7 +234,7 @@ class State:
             path: a path without ``.`` and ``..``.
             last: also when the path is such a link itself, not only when it leads through one.
         """
-        for _ in range(_MOST_LINKS):
+        for _ in range(_MOST_STEPS):
             for link, target in self.links.items():
                 if path.startswith(f"{link}/") or (last and path == link):
                     path = target.rstrip("/") + path[len(link) :] or "/"

@@ -63,20 +63,22 @@ class Tracer(Storer):
         out: list[str] = []
         silent = not want and stdin is None
         for pipeline in script.items:
-            if silent and len(pipeline.commands) == 1 and self.repeated(pipeline.commands[0]):
+            commands = pipeline.commands
+            alone = len(commands) == 1
+            if silent and alone and self.repeated(commands[0]):
                 continue
-            printed = self.pipeline(pipeline, stdin, want=want)
+            self.work.left -= 1
+            if alone and pipeline.end != "&":
+                printed = self.command(commands[0], stdin, want=want)
+            else:
+                printed = self.pipeline(pipeline, stdin, want=want)
             if printed:
                 out.append(printed)
         return cut("".join(out)) if len(out) != 1 else out[0]
 
     def pipeline(self, pipeline: Pipeline, stdin: str | None, *, want: bool) -> str:
-        """Follow commands joined by pipes, each with the output of the one before."""
+        """Follow commands joined by pipes, each with the output of the one before, or one in the background."""
         commands = pipeline.commands
-        aside = pipeline.end == "&"
-        self.work.left -= 1
-        if len(commands) == 1 and not aside:
-            return self.command(commands[0], stdin, want=want)
         self.parallel += 1
         data = stdin
         last = len(commands) - 1
@@ -270,7 +272,7 @@ class Tracer(Storer):
             or state.files
         ):
             return False
-        key = (self.via, state.cwd, *words)
+        key = (self.via, state.cwd, state.version, *words)
         if key in self.seen:
             self.work.spend(1)
             return True
@@ -286,8 +288,6 @@ class Tracer(Storer):
 
     def dispatch(self, inv: Invocation, *, want: bool) -> str:  # noqa: C901
         """Note a command whose name is known, and follow what it runs."""
-        from shellward.command import handlers
-
         name = inv.name
         state = self.state
         self.work.spend(2 + (len(inv.stdin) >> 7 if inv.stdin else 0))
@@ -307,7 +307,7 @@ class Tracer(Storer):
             runs_from_tree(self, inv, inv.argv[0])
         if state.searched and state.files and (content := self.on_path(inv.argv[0])) is not None:
             return self.script(inv, content, want=want)
-        handler = handlers.find(name)
+        handler = self.handler(name)
         self.work.left -= handler is None
         if handler is not None:
             self.work.left -= 2

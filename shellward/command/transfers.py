@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from shellward.command.invocation import Invocation
     from shellward.command.trace import Tracer
 
-_MOST_LINKS = 32
-
 
 def options_with_commands(pattern: str) -> Handler:
     """Make a handler for programs with options whose value is a shell command."""
@@ -152,12 +150,12 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``cp``, ``mv``, ``ln``, ``install``: the new name has the old one's content; a program's copy is the program."""
-    sources, target, folder = _copied(inv)
-    if inv.name in _LINKERS or (
-        inv.name in {"cp", "gcp"} and (has(inv.argv, "s", "symbolic") or has(inv.argv, "l", "link"))
-    ):
-        symbolic = has(inv.argv, "s", "symbolic")
-        beside = symbolic and not has(inv.argv, "r", "relative")
+    argv = inv.argv
+    plain = len(argv) == 3 and argv[1][:1] != "-" != argv[2][:1]
+    sources, target, folder = (argv[1:2], argv[2], argv[2].endswith("/")) if plain else _copied(inv)
+    symbolic = not plain and has(argv, "s", "symbolic")
+    if inv.name in _LINKERS or (inv.name in {"cp", "gcp"} and not plain and (symbolic or has(argv, "l", "link"))):
+        beside = symbolic and not has(argv, "r", "relative")
         for source in sources:
             _link(t, source, target, folder=folder, beside=beside)
     for source in sources:
@@ -172,8 +170,6 @@ _MOST_COPIED = 16
 
 def _copied(inv: Invocation) -> tuple[list[str], str, bool]:
     """Tell what ``cp`` and its like copy, to which place, and whether that is surely a directory."""
-    if len(inv.argv) == 3 and inv.argv[1][:1] != "-" != inv.argv[2][:1]:  # most
-        return inv.argv[1:2], inv.argv[2], inv.argv[2].endswith("/")
     argv: list[str] = []
     for word in inv.argv:
         argv += [word[:-1], "-t"] if _CLUSTER_WITH_T.fullmatch(word) else [word]
@@ -195,8 +191,8 @@ def _link(t: Tracer, source: str, target: str, *, folder: bool, beside: bool) ->
     for link in (inside,) if folder else (named, inside):  # the second where it is a directory already
         here = not beside or source.startswith(("/", "~"))
         place = t.state.path(source if here else f"{link.rpartition('/')[0] or '.'}/{source}")
-        if len(t.state.links) < _MOST_LINKS and link != place and not place.startswith(f"{link}/"):
-            t.state.links[link] = place
+        if link != place and not place.startswith(f"{link}/"):
+            t.state.link(link, place)
 
 
 def _copy_one(t: Tracer, inv: Invocation, source: str, target: str, *, folder: bool) -> None:
