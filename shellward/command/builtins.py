@@ -133,8 +133,8 @@ def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
         pieces = line.split(None, len(names) - 1) if len(names) > 1 else [line.strip()]
     else:
         pieces = re.split("[" + re.escape(split) + "]", line, maxsplit=len(names) - 1) if len(names) > 1 else [line]
-    given = iter(markers)
-    pieces = [re.sub(_HELD, lambda _: next(given), piece) for piece in pieces[:256]]
+    held = iter(markers)
+    pieces = [re.sub(_HELD, lambda _: next(held), piece) for piece in pieces[:256]]
     if has(inv.argv, "a"):
         t.state.assign(names[-1], pieces)
         return ""
