@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shellward.command.builtins import BUILTINS
@@ -22,6 +23,7 @@ _TABLE: dict[str, Handler] = {
 __all__ = ["find", "language", "names"]
 
 
+@lru_cache(maxsize=1024)
 def find(name: str) -> Handler | None:
     """Find the handler of a command; None when it needs none."""
     handler = _TABLE.get(name)

@@ -206,7 +206,7 @@ class Reader(CompoundReader):
                 commands.append(command)
             self.blanks()
             s = self.s
-            self.work.spend(3)
+            self.work.spend(6)
             if self.i < self.n and s[self.i] == "|" and not s.startswith("||", self.i):
                 self.i += 2 if s.startswith("|&", self.i) else 1
                 self.newlines()
@@ -230,8 +230,7 @@ class Reader(CompoundReader):
         match = _RESERVED.match(s, i, self.n)
         if match:
             return match.group()
-        limit = min(self.n, i + 9)
-        if s.find("\\\n", i, limit) > 0 and _CONTINUED.match(s, i, limit):
+        if s.find("\\\n", i, i + 9) > 0 and _CONTINUED.match(s, i, min(self.n, i + 9)):
             return self.continued_reserved()
         return ""
 
@@ -289,7 +288,8 @@ class Reader(CompoundReader):
                     self.i = end
                     words.append(Word(self.fixed or (begin + self.base, end + self.base), [], text, True))
                     continue
-            self.blanks()
+            if self.i < n and s[self.i] in " \t\\#":
+                self.blanks()
             if self.i >= n:
                 break
             c = s[self.i]

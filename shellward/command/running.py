@@ -29,7 +29,6 @@ MAX_CALLS = 24
 _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
 _BRACKETS = re.compile(r"'[^']*'|[(){}]")
-_GLOB = re.compile(r"[*?\[]")
 
 
 class Runner(ABC):
@@ -131,7 +130,8 @@ class Runner(ABC):
                 return self.script(inv, held, want=want)
             return self.unknown_name(inv, first, want=want)
         inv.name = (first.rpartition("/")[2] if "/" in first else first).removesuffix(".exe")
-        if _GLOB.search(inv.name) and len(inv.name) > 1:
+        name = inv.name
+        if ("*" in name or "?" in name or "[" in name) and len(name) > 1:
             return self.glob_name(inv, want=want)
         return self.dispatch(inv, want=want)
 

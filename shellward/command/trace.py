@@ -68,10 +68,13 @@ class Tracer(Storer):
             if silent and alone and self.repeated(commands[0]):
                 continue
             self.work.left -= 1
-            if alone and pipeline.end != "&":
-                printed = self.command(commands[0], stdin, want=want)
-            else:
+            if not alone or pipeline.end == "&":
                 printed = self.pipeline(pipeline, stdin, want=want)
+            elif type(commands[0]) is Simple:
+                self.work.spend(1)
+                printed = self.simple(commands[0], stdin, want=want)
+            else:
+                printed = self.command(commands[0], stdin, want=want)
             if printed:
                 out.append(printed)
         return cut("".join(out)) if len(out) != 1 else out[0]
