@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shellward.command.builtins import BUILTINS
@@ -23,7 +22,6 @@ _TABLE: dict[str, Handler] = {
 __all__ = ["find", "language", "names"]
 
 
-@lru_cache(maxsize=1024)
 def find(name: str) -> Handler | None:
     """Find the handler of a command; None when it needs none."""
     handler = _TABLE.get(name)
@@ -31,9 +29,7 @@ def find(name: str) -> Handler | None:
         return handler
     if interpreter(name):
         return interpret
-    if name.startswith(("ld-linux", "ld-musl")):
-        return loader
-    return None
+    return loader if name.startswith(("ld-linux", "ld-musl")) else None
 
 
 def names() -> frozenset[str]:

@@ -99,7 +99,9 @@ def language(name: str) -> str:
 
 def interpreter(name: str) -> tuple[str, str, str] | None:
     """Look up an interpreter; a version in its name does not matter."""
-    entry = LANGUAGES.get(name) or LANGUAGES.get(name.lower())
+    entry = LANGUAGES.get(name)
+    if entry is None and not name.islower():
+        entry = LANGUAGES.get(name.lower())
     if entry is None and name[-1:].isdecimal():
         match = _VERSIONED.fullmatch(name)
         entry = LANGUAGES.get(match.group(1)) if match else None
