@@ -41,6 +41,9 @@ _INTERPOLATION = {
 }
 
 
+_ELEMENT = re.compile(r"\[\s*(\d{0,3})\s*(:)?\s*\]")
+_SPLAT = re.compile(r"(?:\*{1,2}|\.\.\.)(?=[A-Za-z_$@\[(])")
+"""What gives the elements of a list as arguments."""
 _BRACED = re.compile(r"\{\s*['\"]?(\w+)['\"]?\s*\}")
 
 
@@ -106,7 +109,7 @@ class Literals(PureCalls):
         self.end = len(self.code)
         return found
 
-    def sequence(self, close: str, depth: int) -> tuple[list[Value], dict[str, Value]]:
+    def sequence(self, close: str, depth: int) -> tuple[list[Value], dict[str, Value]]:  # noqa: C901
         """Evaluate values separated by commas up to a closing character."""
         values: list[Value] = []
         named: dict[str, Value] = {}
@@ -116,6 +119,15 @@ class Literals(PureCalls):
             if self.i >= self.end or (close and code.startswith(close, self.i)):
                 self.i += 1
                 break
+            splat = _SPLAT.match(code, self.i)
+            if splat:
+                self.i = splat.end()
+                given = self.expression(depth + 1)
+                values += given if isinstance(given, list) else [given]
+                self.space()
+                if self.i < self.end and code[self.i] == ",":
+                    self.i += 1
+                continue
             keyword = _KEYWORD.match(code, self.i)
             if keyword and not _STRING.match(code, self.i):
                 self.i = keyword.end()
@@ -359,6 +371,12 @@ class Literals(PureCalls):
                     self.i += 1
                     values, _ = self.sequence(")", depth + 1)
                 value = self.method(match.group(1), value, values)
+                continue
+            element = _ELEMENT.match(code, self.i) if isinstance(value, list) else None
+            if element:
+                self.i = element.end()
+                first = decimal(element.group(1) or "0", 1000)
+                value = value[first:] if element.group(2) else value[first] if first < len(value) else unknown("code")
                 continue
             if code.startswith("[", self.i) and isinstance(value, str) and labels(value):
                 self.i += 1

@@ -110,6 +110,8 @@ class PureCalls:
             return first.replace("$HOME", "~") if isinstance(first, str) else first
         if last in {"homedir", "home"}:
             return "~"
+        if last == "implode" and len(values) > 1 and isinstance(values[1], list):
+            return text.join(map(squeeze, values[1]))
         if last == "join" and self.language == "perl":
             return text.join(map(squeeze, values[1:]))
         if last == "loads" and name.startswith("marshal"):

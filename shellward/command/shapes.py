@@ -187,6 +187,20 @@ _AWK_RUN = re.compile(rf"\bsystem\s*\(\s*((?:{_AWK_PIECE}[ \t]*){{2,12}})")
 _AWK_READ = re.compile(rf"((?:{_AWK_PIECE}[ \t]*){{2,12}})\|&?\s*getline")
 
 
+_AWK_CALL = re.compile(
+    r'\b(substr|tolower|toupper)\(\s*"((?:[^"\\]|\\.)*)"(?:\s*,\s*(\d{1,4}))?(?:\s*,\s*(\d{1,4}))?\s*\)'
+)
+
+
+def _awk_called(match: re.Match[str]) -> str:
+    """What ``substr``, ``tolower`` and ``toupper`` make of a constant text."""
+    name, text, start, length = match.groups()
+    if name != "substr":
+        return f'"{text.lower() if name == "tolower" else text.upper()}"'
+    first = max(int(start or 1), 1) - 1
+    return f'"{text[first : first + int(length)] if length else text[first:]}"'
+
+
 def _awk_unknown(match: re.Match[str]) -> str:
     """Make one text of pieces that are joined: what is no text becomes a marker."""
     pieces = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"][^\s"]*)', match.group(1))
@@ -204,7 +218,9 @@ def awk(code: str) -> list[Action]:
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
-    joined = re.sub(r'"[ \t]*"', "", joined)
+        called = rf"\b(substr|tolower|toupper)\(\s*{name}\b"
+        joined = re.sub(called, lambda match, value=value: f"{match.group(1)}({value}", joined)  # type: ignore[misc]
+    joined = re.sub(r'"[ \t]*"', "", _AWK_CALL.sub(_awk_called, joined))
     joined = re.sub(
         r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined
     )

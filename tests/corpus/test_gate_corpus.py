@@ -61,6 +61,8 @@ def test_own_corpus():
         ("seventh_harmless.jsonl", 1.0),
         ("eighth_dangerous.jsonl", 0.99),
         ("eighth_harmless.jsonl", 1.0),
+        ("ninth_dangerous.jsonl", 0.99),
+        ("ninth_harmless.jsonl", 1.0),
     ],
 )
 def test_sets_written_before_they_were_tried(name, recall):
