@@ -235,7 +235,7 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
             continue
         if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
             continue
-        key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via, *inv.into)
+        key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via, *inv.into, *inv.notes)
         if key in seen:
             continue
         seen.add(key)

@@ -93,7 +93,7 @@ _SINK = re.compile(
 )
 _BUILD_NAMES = (
     "node_modules build dist out target .venv venv env .env.d __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .next .nuxt .turbo .cache "
-    ".parcel-cache .svelte-kit .gradle .eggs htmlcov coverage .coverage .nyc_output cmake-build-debug cmake-build-release bin obj bazel-out _build site "
+    ".parcel-cache .svelte-kit .gradle .eggs htmlcov coverage coverage-html coverage_html coverage-report .coverage .nyc_output cmake-build-debug cmake-build-release bin obj bazel-out _build site "
     ".terraform.d tmp temp .tmp logs log .output storybook-static .angular .dart_tool .sass-cache .ipynb_checkpoints .hypothesis .vite .docusaurus "
     "public/build DerivedData Pods bower_components .serverless .aws-sam cdk.out .import .bundle elm-stuff dist-newstyle .stack-work zig-out zig-cache wheels pip-wheel-metadata "
     "package-lock.json yarn.lock pnpm-lock.yaml bun.lockb bun.lock npm-shrinkwrap.json poetry.lock uv.lock Pipfile.lock pdm.lock Gemfile.lock "
@@ -317,7 +317,7 @@ STARTUP = re.compile(
 CREDENTIALS = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|\$HOME)/(?:\.ssh/(?!known_hosts|config$|\S+\.pub$)\S*|\.ssh/?$|\.aws(?:/(?!config$)\S*)?$|\.azure(?:/\S*)?$|\.config/gcloud(?:/\S*)?$|\.kube(?:/\S*)?$|\.docker/config\.json|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg(?:/\S*)?$|\.password-store(?:/\S*)?$|\.pgpass|\.my\.cnf|\.mylogin\.cnf|\.vault-token|\.terraformrc|\.terraform\.d/credentials\S*|\.config/(?:gh|hub|rclone|op|doctl|heroku|hcloud|containers/auth\.json|stripe|sops)(?:/\S*)?$|\.cargo/credentials\S*|\.gem/credentials|\.m2/settings\.xml|\.gradle/gradle\.properties|\.electrum\S*|\.bitcoin\S*|\.ethereum\S*|\.bash_history|\.zsh_history|\.psql_history|\.mysql_history|\.python_history|\.local/share/keyrings\S*|\.mozilla\S*|\.config/(?:google-chrome|chromium|BraveSoftware)\S*|Library/(?:Keychains|Cookies|Application Support/Google/Chrome)\S*|\.claude/\.credentials\S*|\.codex/auth\.json|\.huggingface/token|\.cache/huggingface/token|\.kaggle/kaggle\.json|\.s3cfg|\.boto|\.fly/config\.yml|\.netlify\S*|\.subversion/auth\S*|\.authinfo\S*|\.cloudflared\S*|\.credentials\S*)"
     r"|/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd|ssh/ssh_host\S*key|ssl/private\S*|krb5\.keytab|security/opasswd|kubernetes/\S*|rancher\S*|openvpn\S*|wireguard\S*|letsencrypt\S*|ppp/chap-secrets|ipsec\.secrets|docker/key\.json|NetworkManager/system-connections\S*)[-~]?$"
-    r"|/proc/(?:self|\d+|\*|\$PPID|1)/(?:environ|mem|maps)$|/var/run/secrets/\S*|/run/secrets/\S*|/var/lib/kubelet\S*"
+    r"|/proc/(?:self|\d+|\*|\$PPID|1)/(?:environ|mem|maps)$|/var/run/secrets/\S*|/run/secrets/\S*|/var/lib/(?:kubelet|etcd|vault)\S*|/(?:opt/)?vault/(?:data|file|raft|tls)(?:/\S*)?$|/etc/vault\.d\S*"
     r"|(?:^|/)(?:\.env(?:\.(?!example|sample|template|dist|defaults|test$)[\w.-]+)?|id_(?:rsa|dsa|ecdsa|ed25519)|[\w.-]*\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk|keytab|asc\.key)|credentials(?:\.json|\.ya?ml|\.csv)?|secrets?\.(?:json|ya?ml|toml|env)|service[-_]account\S*\.json|terraform\.tfstate|\.htpasswd|wp-config\.php|vault\.ya?ml|master\.key|authorized_keys|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.pgpass|wallet\.dat|server\.key|private\S*\.key|kubeconfig|shadow)$"
 )
 """Files that hold secrets, for reading and sending."""

@@ -23,6 +23,8 @@ _ALWAYS = re.compile(
     re.IGNORECASE,
 )
 _OR_TRUE = re.compile(r"\bOR\s+\(?\s*(?:(\d+)\s*=\s*\1|TRUE|''\s*=\s*'')", re.IGNORECASE)
+_WITHIN = re.compile(r"\(\s*((?:DELETE|UPDATE)\b(?:[^()]|\([^()]*\)){0,1000})\)", re.IGNORECASE)
+"""A statement that changes rows within a ``WITH``."""
 _OTHER = (
     (
         "alter-drop",
@@ -128,6 +130,9 @@ def _statement(text: str) -> str:  # noqa: PLR0911
         return "delete-all"
     if _UPDATE.match(text) and _unbounded(text):
         return "update-all"
+    if first.startswith("WITH"):
+        inner = (_statement(match.group(1)) for match in _WITHIN.finditer(text))
+        return next(filter(None, inner), "")
     for kind, pattern in _OTHER:
         if pattern.search(text) if kind == "execute" else pattern.match(text):
             return kind

@@ -36,6 +36,11 @@ _DELETES_EACH = re.compile(r"(?i)\.delete\w*\(|\bdelete(?:IfExists|Recursively)?
 _EVALUATES = re.compile(
     r"\b(?:evaluate|parseClass|GroovyShell|ScriptEngine|URLClassLoader|Code\.eval_string|eval-string|eval)\b"
 )
+_HOME = re.compile(
+    r"[\w.:!]*(?:getenv|get_env|env::var|fetch_env!?|\bENV|\$env)\s*[(\[{]\s*[\"']?HOME[\"']?\s*[)\]}](?:\.unwrap\(\))?"
+    r"|System\.getProperty\(\s*[\"']user\.home[\"']\s*\)|System\.user_home!?(?:\(\))?"
+)
+"""How programs ask for the home directory."""
 _TREE = re.compile(r"(?i)tree|recurs|dir|folder|all|_rf|item|files")
 
 
@@ -49,6 +54,7 @@ def shell_lists(code: str) -> list[Action]:
 
 def any_calls(code: str) -> list[Action]:
     """List what the calls of a program in some language would do, as far as their names and texts say it."""
+    code = _HOME.sub('"~"', code)
     given = [match.group(2) for match in _GIVEN_TEXT.finditer(code)][:MAX_CALLS]
     actions = [Action("shell", _plain(text)) for text in given if text.strip()]
     if _RUNS.search(code):
@@ -68,7 +74,7 @@ def any_calls(code: str) -> list[Action]:
 
 
 def _removal(name: str, path: str) -> list[Action]:
-    if not re.match(r"~?/|\.{1,2}/", path):
+    if not re.match(r"~?/|~$|\.{1,2}/", path):
         return []
     return [Action("argv", argv=("rm", *(["-r"] if _TREE.search(name) else []), "--", path))]
 

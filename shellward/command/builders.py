@@ -78,17 +78,18 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
     if sub == "bisect" and rest[:1] == ["run"]:
         t.child(inv, rest[1:], i + 2)
     elif sub == "submodule" and "foreach" in rest:
-        words = [w for w in rest[rest.index("foreach") + 1 :] if not w.startswith("--")]
+        words = rest[rest.index("foreach") + 1 :]
+        while words and words[0].startswith("--"):
+            words = words[1:]
         t.run_text(" ".join(words), inv.span, via=(*inv.via, "git"))
     elif sub == "config":
         words = [w for w in rest if not w.startswith("-")]
         if len(words) > 1:
             _git_config(t, inv, words[0].lower(), words[1], {})
-    elif sub == "grep" and any(w.startswith(("-O", "--open-files-in-pager=")) and len(w) > 2 for w in rest):
-        t.run_text(
-            next(w.partition("=")[2] or w[2:] for w in rest if w.startswith(("-O", "--open-files-in-pager="))),
-            inv.span,
-        )
+    elif sub == "grep":
+        for word in rest:
+            if word.startswith(("-O", "--open-files-in-pager=")):
+                t.run_text(word.removeprefix("--open-files-in-pager=").removeprefix("-O"), inv.span)
     return None
 
 

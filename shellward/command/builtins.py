@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from shellward.command.trace import Tracer
 
 
+_MARKER = re.compile("\ue000[^\ue001]*\ue001")
+"""What is unknown (values.py): its text is not to be split."""
+_HELD = "\ue011"
+
+
 def _cd(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     rest = [word for word in inv.argv[1:] if word == "-" or not re.fullmatch(r"-[LPe@]+|--", word)]
     if inv.name == "popd":
@@ -120,13 +125,22 @@ def _read(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     line = text.split("\0" if "-d" in inv.argv else "\n", 1)[0]
     separators = t.state.get("IFS")
     split = separators if isinstance(separators, str) and separators.strip() else None
+    markers = _MARKER.findall(line)
+    line = _MARKER.sub(_HELD, line)
     if has(inv.argv, "a"):
-        words = line.split() if split is None else re.split("[" + re.escape(split) + "]", line)
-        t.state.assign(names[-1], words[:256])
+        pieces = line.split() if split is None else re.split("[" + re.escape(split) + "]", line)
+    elif split is None:
+        pieces = line.split(None, len(names) - 1) if len(names) > 1 else [line.strip()]
+    else:
+        pieces = re.split("[" + re.escape(split) + "]", line, maxsplit=len(names) - 1) if len(names) > 1 else [line]
+    held = iter(markers)
+    pieces = [re.sub(_HELD, lambda _: next(held), piece) for piece in pieces[:256]]
+    if has(inv.argv, "a"):
+        t.state.assign(names[-1], pieces)
         return ""
-    pieces = line.split(split, len(names) - 1) if len(names) > 1 else [line.strip() if split is None else line]
+    missing = unknown("in", "read") if markers else ""
     for at, name in enumerate(names):
-        t.state.assign(name, pieces[at] if at < len(pieces) else "")
+        t.state.assign(name, pieces[at] if at < len(pieces) else missing)
     return ""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from shellward.command.decode import translate
+
 _BY_KEY = re.compile(r"(?<=[\w)\]])\[\s*((?:[\"']\w+[\"']\s*(?:\+|\.\.)?\s*){1,8})\](?=\s*\()")
 """``os["exe".."cute"](..)``: a method by the text of its name."""
 _MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
@@ -21,10 +23,13 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
         for names in re.findall(r"\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(", code)[:5]:
             for name, alias in re.findall(r"(\w+)\s*:\s*(\w+)", names)[:10]:
                 code = re.sub(r"(?<![\w$.])" + alias + r"(?=\s*[(`])", name, code)
+        code = _environment(code)
     if language == "perl":
-        code = re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code)
+        code = _perl(re.sub(r"\b(?:my|our|local)\s+(?=[$@%(])", "", code))
     if language in {"javascript", "lua", "php"} and "[" in code:
         code = _BY_KEY.sub(lambda match: "." + "".join(re.findall(r"\w+", match.group(1))), code)
+    if language == "ruby" and "#{" in code:  # quotes in there would end the text around it
+        code = re.sub(r"#\{[^{}]*\}", lambda match: match.group().replace('"', "'"), code)
     if language == "ruby":
         code = re.sub(r"(?:\.|\b)(?:send|public_send|__send__)\s*\(?\s*:(\w+)\s*,", r".\1(", code)
         code = re.sub(r"\bmethod\(:(\w+)\)\.call\(", r"\1(", code)
@@ -43,8 +48,34 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
     return code
 
 
+_TEXT_HELD = r"(\$\w+)\s*=\s*(['\"])((?:(?!\2)[^\\])*)\2\s*"
+_TRANSLATED = re.compile(rf"\(?\s*{_TEXT_HELD}(?:\)|;\s*\1)\s*=~\s*(?:tr|y)/([^/]*)/([^/]*)/\w*")
+_TURNED = re.compile(rf"{_TEXT_HELD};\s*\1\s*=\s*(?:scalar\s+)?reverse\s*\(?\s*\1\s*\)?")
+
+
+def _perl(code: str) -> str:
+    """Work out a text that is changed in its place: ``($c = "..") =~ tr/a-z/n-za-m/``, ``$c = reverse $c``."""
+    if "=~" in code:
+        code = _TRANSLATED.sub(lambda m: f'{m.group(1)}="{translate(m.group(4), m.group(5), m.group(3))}"', code)
+    return _TURNED.sub(lambda m: f'{m.group(1)}="{m.group(3)[::-1]}"', code) if "reverse" in code else code
+
+
+def _environment(code: str) -> str:
+    """Undo ``const {HOME: h} = process.env``."""
+    for names in re.findall(r"\{([\w\s,:]*)\}\s*=\s*(?:process|Bun)\.env\b", code)[:5]:
+        for name, alias in re.findall(r"(\w+)(?:\s*:\s*(\w+))?", names)[:10]:
+            code = re.sub(rf"(?<![\w$.{{]){alias or name}(?=\s*[,)+}}])", f"process.env.{name}", code)
+    return code
+
+
+_FORMATTED = re.compile(r"\bf[\"']")
+_QUOTED_KEY = re.compile(r"(\{[^{}\n\"']{1,60}\[)\"(\w+)\"(\][^{}\n\"']{0,20}\})")
+
+
 def _python(code: str) -> str:
-    """Undo what Python's imports and ``__import__`` rename."""
+    """Undo what Python's imports and ``__import__`` rename, and quotes within the braces of a text."""
+    if _FORMATTED.search(code):
+        code = _QUOTED_KEY.sub(r"\1'\2'\3", code)
     if "__import__" in code or "import_module" in code:
         code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
     known = "|".join(_MODULES)

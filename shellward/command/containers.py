@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import operands
+from shellward.command.operands import operands, unquoted, value_of
 from shellward.command.unwrap import wrapped
 from shellward.command.wrappers import Wrap, find_inner
 
@@ -145,25 +146,64 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
         at += _sub(argv[at:], _DOCKER_GLOBAL)
     if at >= len(argv):
         return None
+    if argv[at] in {"up", "run", "start", "create"} and (t.state.files or inv.stdin):
+        _services(t, inv, argv[1:at])
     if argv[at] == "unshare":
         return t.child(inv, argv[at + 1 :], at + 1, stdin=inv.stdin, want=want)
     if argv[at] == "exec":
-        return wrapped(t, inv, argv[at:], _EXEC, want=want)
+        with t.within(_folder(argv[at:], _EXEC)):
+            return wrapped(t, inv, argv[at:], _EXEC, want=want)
     if argv[at] in {"run", "create"}:
-        entry = next(
-            (
-                argv[i + 1] if w == "--entrypoint" else w[13:]
-                for i, w in enumerate(argv[:-1])
-                if w.startswith("--entrypoint")
-            ),
-            "",
-        )
-        inner = argv[at:]
-        if entry:
-            start = find_inner(inner, _IMAGE).start + 1
-            return t.child(inv, [entry, *inner[start:]], 0, stdin=inv.stdin, want=want)
-        return _image_program(t, inv, inner, want=want)
+        with t.within(_folder(argv[at:], _IMAGE)):
+            return _run(t, inv, argv[at:], want=want)
     return None
+
+
+_COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+_SERVICE_COMMAND = re.compile(r"(?m)^[ \t]+(?:command|entrypoint):[ \t]*(?:[>|][+-]?[ \t]*\n[ \t]+)?(\S[^\n]*)")
+_SERVICE_MOUNT = re.compile(r"[\"' \t-]((?:/|~)[\w./-]*:/[\w./-]*)")
+
+
+def _services(t: Tracer, inv: Invocation, options: list[str]) -> None:
+    """Follow the commands of a compose file that this line wrote, or that is its input, with what it mounts."""
+    named = [options[at + 1] for at, word in enumerate(options[:-1]) if word in {"-f", "--file"}]
+    named += [word.partition("=")[2] for word in options if word.startswith("--file=")]
+    for name in (named or _COMPOSE_FILES)[:6]:
+        text = inv.stdin if name == "-" else t.state.files.get(t.state.path(name))
+        if not text:
+            continue
+        mounts = [word for mount in _SERVICE_MOUNT.findall(text)[:10] for word in ("-v", mount)]
+        mounts += ["--privileged"] * bool(re.search(r"(?m)^[ \t]+privileged:[ \t]*true", text))
+        for command in _SERVICE_COMMAND.findall(text)[:10]:
+            words = re.sub(r"[\"'],[ \t]*[\"']", " ", command.strip("[]")) if command[0] == "[" else command
+            t.child(inv, ["docker", "run", *mounts, "image", "sh", "-c", unquoted(words)], 0)
+
+
+_OF_THE_SYSTEM = re.compile(r"/(?:(?:etc|usr|boot|root|home|bin|sbin|lib\d*|var/lib)(?:/.*)?)?$")
+
+
+def _folder(words: list[str], wrap: Wrap) -> str:
+    """Return the directory that a container runs its command in, when it is one of the system and nothing is mounted there."""
+    own = words[: find_inner(words, wrap).start]
+    folder = value_of(own, "-w", "--workdir")
+    mounted = any(f":{folder}" in word or f"={folder}" in word for word in own if word != f"--workdir={folder}")
+    return folder if _OF_THE_SYSTEM.match(folder) and not (mounted and folder != "/") else ""
+
+
+def _run(t: Tracer, inv: Invocation, argv: list[str], *, want: bool) -> str | None:
+    """``docker run image words``; its entry point may be named as well."""
+    entry = next(
+        (
+            argv[i + 1] if w == "--entrypoint" else w[13:]
+            for i, w in enumerate(argv[:-1])
+            if w.startswith("--entrypoint")
+        ),
+        "",
+    )
+    if entry:
+        start = find_inner(argv, _IMAGE).start + 1
+        return t.child(inv, [entry, *argv[start:]], 0, stdin=inv.stdin, want=want)
+    return _image_program(t, inv, argv, want=want)
 
 
 _CARRIES_KUBECTL = frozenset(["k3s", "k0s", "microk8s", "minikube", "rke2"])

@@ -78,3 +78,20 @@ def inflate(text: str) -> str | None:
 def rot13(text: str) -> str:
     """Turn letters by thirteen places."""
     return codecs.encode(text, "rot13")
+
+
+def translate(first: str, second: str, text: str) -> str:
+    """Apply ``tr``: each character of the first set becomes the one at its place in the second."""
+
+    def letters(spec: str) -> str:
+        return re.sub(
+            r"(.)-(.)",
+            lambda match: "".join(
+                map(chr, range(ord(match.group(1)), min(ord(match.group(2)), ord(match.group(1)) + 255) + 1))
+            ),
+            spec,
+        )
+
+    source, target = letters(first), letters(second)
+    table = {ord(a): b for a, b in zip(source, target, strict=False)}
+    return text.translate(table)

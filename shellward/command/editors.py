@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import operands
+from shellward.command.operands import operands, unquoted
 
 if TYPE_CHECKING:
     from shellward.command.handling import Handler
@@ -96,7 +96,7 @@ def _shell_escapes(pattern: str) -> Handler:
         for text in [*inv.argv[1:], inv.stdin or ""]:
             if "!" in text or "shell" in text or "system" in text:
                 for match in list(compiled.finditer(text))[:50]:
-                    t.run_text(match.group(1).strip().strip("\"'"), inv.span, via=(*inv.via, inv.name))
+                    t.run_text(unquoted(match.group(1)), inv.span, via=(*inv.via, inv.name))
         return None
 
     return handler

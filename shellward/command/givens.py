@@ -19,6 +19,8 @@ def with_arguments(language: str, code: str, args: list[str]) -> str:
     if entry is None or not args or "arg" not in code.lower():
         return code
     pattern, first = entry
+    if "process.argv[1]" in code:  # of a program given with -e; that of a file has its own name there
+        first = 1
     for at, value in enumerate(args[:5]):
         if len(value) < 200 and not labels(value) and "'" not in value and "\\" not in value:
             code = re.sub(pattern.format(at + first), lambda _, value=value: f"'{value}'", code)  # type: ignore[misc]

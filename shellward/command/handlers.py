@@ -29,9 +29,7 @@ def find(name: str) -> Handler | None:
         return handler
     if interpreter(name):
         return interpret
-    if name.startswith(("ld-linux", "ld-musl")):
-        return loader
-    return None
+    return loader if name.startswith(("ld-linux", "ld-musl")) else None
 
 
 def names() -> frozenset[str]:

@@ -75,13 +75,11 @@ _LONG_CODE = frozenset(
         "-Command",
         "--exec",
         "--run",
-        "-Command",
         "-c",
         "--batch-eval",
         "--execute",
         "-batch",
         "--python-expr",
-        "-eval",
     )
 )
 _ENCODED = re.compile(r"(?i)-e(?:c|nc?|nco\w*)?")
@@ -101,7 +99,9 @@ def language(name: str) -> str:
 
 def interpreter(name: str) -> tuple[str, str, str] | None:
     """Look up an interpreter; a version in its name does not matter."""
-    entry = LANGUAGES.get(name) or LANGUAGES.get(name.lower())
+    entry = LANGUAGES.get(name)
+    if entry is None and not name.islower():
+        entry = LANGUAGES.get(name.lower())
     if entry is None and name[-1:].isdecimal():
         match = _VERSIONED.fullmatch(name)
         entry = LANGUAGES.get(match.group(1)) if match else None
@@ -200,6 +200,8 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
             t.effect(["@run", "sh", "decoded"], inv.span)
             codes.append(text.replace("\0", ""))
             i += 1
+        elif word == "-batch" and lang == "lisp":
+            continue  # of emacs: without a screen
         elif name in _LONG_CODE or name.lower() == "-command":
             codes.append(value if equals else argv[i] if i < len(argv) else "")
             i += not equals

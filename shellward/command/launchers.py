@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.invocation import quote
-from shellward.command.operands import operands
+from shellward.command.operands import operands, value_of
 from shellward.command.unwrap import multicall, wrapped
-from shellward.command.wrappers import WRAPPERS, Wrap
+from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
 if TYPE_CHECKING:
     from shellward.command.handling import Handler
@@ -16,23 +16,12 @@ if TYPE_CHECKING:
     from shellward.command.trace import Tracer
 
 
-def _value(argv: list[str], *names: str) -> str:
-    """Find the value of an option, in the next word or behind ``=``; empty text when it is not there."""
-    for at, word in enumerate(argv):
-        if word in names:
-            return argv[at + 1] if at + 1 < len(argv) else ""
-        name, equals, value = word.partition("=")
-        if equals and name in names:
-            return value
-    return ""
-
-
 def _start_stop_daemon(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``start-stop-daemon --start --exec prog -- words``."""
     argv = inv.argv
     if any(word in {"-K", "--stop", "-T", "--status"} for word in argv):
         return None
-    program = _value(argv, "--startas", "-a") or _value(argv, "--exec", "-x")
+    program = value_of(argv, "--startas", "-a") or value_of(argv, "--exec", "-x")
     rest = argv[argv.index("--") + 1 :] if "--" in argv else []
     if program:
         t.child(inv, [program, *rest], 0)
@@ -91,10 +80,44 @@ def _ip(t: Tracer, inv: Invocation, want: bool) -> str | None:
     return None
 
 
+_ARCHITECTURE = re.compile(
+    r"linux(?:32|64)|i[3-6]86|x86_64|amd64|i486|athlon|ia64|arm\w*|aarch64\w*|(?:ppc|powerpc)\w*|s390x?|sparc\w*|mips\w*|alpha\w*|"
+    r"parisc\w*|riscv\w*|loongarch\w*|uname26"
+)
+
+
+def _setarch(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``setarch [architecture] [options] cmd``."""
+    named = bool(_ARCHITECTURE.fullmatch("".join(operands(inv.argv)[:1])))
+    return wrapped(t, inv, inv.argv, Wrap(skip=int(named)), want=want)
+
+
+_CMAKE_FILES = {
+    "rm": ["rm"],
+    "remove": ["rm", "-f"],
+    "remove_directory": ["rm", "-r"],
+    "copy": ["cp"],
+    "rename": ["mv"],
+}
+
+
+def _cmake(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``cmake -E rm -rf dir``, ``cmake -E env A=b cmd``: what it does on any system."""
+    argv = inv.argv
+    at = argv.index("-E") + 1 if "-E" in argv[:-1] else len(argv)
+    verb, rest = "".join(argv[at : at + 1]), argv[at + 1 :]
+    if verb in _CMAKE_FILES:
+        t.child(inv, [*_CMAKE_FILES[verb], *rest], 0)
+    elif verb in {"env", "time", "chdir"}:
+        inner = ["env", "-C", *rest] if verb == "chdir" else [verb, *rest]
+        return t.child(inv, inner, 0, stdin=inv.stdin, want=want)
+    return None
+
+
 def _flatpak(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``flatpak run --command=prog app words``."""
     argv = inv.argv
-    program = _value(argv, "--command")
+    program = value_of(argv, "--command")
     if not program or "run" not in argv:
         return None
     rest = [word for word in argv[argv.index("run") + 1 :] if word != program]
@@ -127,6 +150,47 @@ def _operand_texts(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     return None
 
 
+_TIMED = Wrap(
+    "wrmMPDLSnu",
+    frozenset(
+        (
+            "warmup",
+            "runs",
+            "min-runs",
+            "max-runs",
+            "export-json",
+            "export-csv",
+            "export-markdown",
+            "shell",
+            "style",
+            "output",
+            "parameter-list",
+            "parameter-scan",
+            "parameter-step-size",
+            "command-name",
+            "time-unit",
+            "input",
+            "reference",
+        )
+    ),
+    code=frozenset(("-p", "--prepare", "-s", "--setup", "-c", "--cleanup", "-C", "--conclude")),
+)
+
+
+def _hyperfine(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``hyperfine --prepare cmd 'cmd' 'cmd'``: options and operands are command lines, each of its own."""
+    texts: list[str] = []
+    words = inv.argv
+    while len(words) > 1 and len(texts) < 20:  # options may stand behind operands
+        inner = find_inner(words, _TIMED)
+        texts += [words[at][skip:] for at, skip in inner.code if at < len(words)]
+        texts += words[inner.start : inner.start + 1]
+        words = words[inner.start :]
+    for text in texts:
+        t.run_text(text, inv.span, via=(*inv.via, inv.name))
+    return None
+
+
 def _options(subcommand: str, *names: str) -> Handler:
     """Make a handler: under such subcommands the values of these options are command lines, plain or as JSON."""
     wanted = re.compile(subcommand)
@@ -136,7 +200,7 @@ def _options(subcommand: str, *names: str) -> Handler:
         if not any(wanted.fullmatch(word) for word in argv[1:]):
             return None
         for name in names:
-            value = _value(argv, name)
+            value = value_of(argv, name)
             if value:
                 text = re.sub(r"^\s*\{?\s*[\"']?(?:commands?|Commands?)[\"']?\s*[=:]\s*", "", value).strip()
                 text = re.sub(r"^\[\s*[\"']?|[\"']?\s*\]\}?$|^[\"'](?=.*[\"']$)", "", text)
@@ -156,7 +220,7 @@ def _just(t: Tracer, inv: Invocation, want: bool) -> str | None:
         if mark in argv:
             at = argv.index(mark) + 1
             return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
-    path = _value(argv, "-f", "--justfile")
+    path = value_of(argv, "-f", "--justfile")
     names = [path] if path else ["justfile", "Justfile", ".justfile"]
     text = next((found for name in names if (found := t.state.files.get(t.state.path(name)))), "")
     if text and not any(word in {"-n", "--dry-run", "-l", "--list", "--show", "-s"} for word in argv):
@@ -198,7 +262,7 @@ def _runner(subs: str) -> Handler:
                 while start < len(argv) and argv[start].startswith("-") and argv[start] != "--":
                     name = argv[start].lstrip("-")
                     start += 1 + ("=" not in name and (name in wrap.long or (len(name) == 1 and name in wrap.short)))
-                rest = [word for word in argv[start:] if word != "--"]
+                rest = argv[start + (argv[start : start + 1] == ["--"]) :]
                 if len(rest) == 1:
                     return t.run_text(rest[0], inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
                 return t.run_text(
@@ -247,11 +311,12 @@ LAUNCHERS: dict[str, Handler] = {
     "cf": _options("ssh|run-task|rt", "-c", "--command"),
     "az": _options("run-command|exec|command|ssh", "--scripts", "--exec-command", "--command"),
     "aws": _options("send-command|execute-command|start-session|run-instances|request-spot-instances", "--parameters", "--command", "--user-data"),
+    "hyperfine": _hyperfine,
     **dict.fromkeys(["concurrently", "run-p", "run-s", "npm-run-all"], _operand_texts),
     "cargo-watch": _options("-s", "--shell"),
     **dict.fromkeys(["multipass", "lxc", "incus", "limactl", "orb", "pct", "crictl"], _nth("exec shell", 1)),
     **dict.fromkeys(["nomad", "ctr", "vcluster"], _nth("exec", 1)), "lvm": multicall,
-    "cmd": _cmd, "cmd.exe": _cmd,
+    "cmd": _cmd, "setarch": _setarch, "cmake": _cmake, "sops": _nth("exec-env exec-file", 1, join=True),
     **dict.fromkeys(["podman-machine", "docker-machine"], _nth("ssh", 1, join=True)),
 }  # fmt: skip
 """Handlers by program."""

@@ -41,6 +41,9 @@ _INTERPOLATION = {
 }
 
 
+_ELEMENT = re.compile(r"\[\s*(\d{0,3})\s*(:)?\s*\]")
+_SPLAT = re.compile(r"(?:\*{1,2}|\.\.\.)(?=[A-Za-z_$@\[(])")
+"""What gives the elements of a list as arguments."""
 _BRACED = re.compile(r"\{\s*['\"]?(\w+)['\"]?\s*\}")
 
 
@@ -106,7 +109,7 @@ class Literals(PureCalls):
         self.end = len(self.code)
         return found
 
-    def sequence(self, close: str, depth: int) -> tuple[list[Value], dict[str, Value]]:
+    def sequence(self, close: str, depth: int) -> tuple[list[Value], dict[str, Value]]:  # noqa: C901
         """Evaluate values separated by commas up to a closing character."""
         values: list[Value] = []
         named: dict[str, Value] = {}
@@ -116,6 +119,15 @@ class Literals(PureCalls):
             if self.i >= self.end or (close and code.startswith(close, self.i)):
                 self.i += 1
                 break
+            splat = _SPLAT.match(code, self.i)
+            if splat:
+                self.i = splat.end()
+                given = self.expression(depth + 1)
+                values += given if isinstance(given, list) else [given]
+                self.space()
+                if self.i < self.end and code[self.i] == ",":
+                    self.i += 1
+                continue
             keyword = _KEYWORD.match(code, self.i)
             if keyword and not _STRING.match(code, self.i):
                 self.i = keyword.end()
@@ -297,7 +309,7 @@ class Literals(PureCalls):
         value: Value | None = None
         if name.isidentifier():
             value = self.constant(name, 0)
-        elif len(name) <= 60 and "(" in name:
+        elif len(name) <= 60 and ("(" in name or "env" in name.lower() or "home" in name):
             value = Literals(name, self.language).expression(0)
         return squeeze(value) if value is not None else unknown("code")
 
@@ -323,7 +335,9 @@ class Literals(PureCalls):
             self.i = at + (1 if code[at] == "(" else 0)
             values, _ = self.sequence(")" if code[at] == "(" else "", depth + 1)
             return self.call(plain, values)
-        if re.search(r"\benviron$|process\.env|^ENV$|^_ENV$", plain):
+        if plain == "Dir.home":
+            return "~"
+        if re.search(r"\benviron$|(?:process|Bun|meta)\.env$|^ENV$|^_ENV$", plain):
             if code[self.i : self.i + 1] == "[":
                 self.i += 1
                 values, _ = self.sequence("]", depth + 1)
@@ -333,7 +347,7 @@ class Literals(PureCalls):
                 self.i = braced.end()
                 return _variable(braced.group(1))
             return unknown("out", "env")
-        if "process.env." in plain:
+        if re.search(r"(?:process|Bun|meta)\.env\.\w+$", plain):
             return _variable(plain.rpartition(".")[2])
         if plain.isidentifier():
             known = self.constant(plain, depth)
@@ -357,6 +371,12 @@ class Literals(PureCalls):
                     self.i += 1
                     values, _ = self.sequence(")", depth + 1)
                 value = self.method(match.group(1), value, values)
+                continue
+            element = _ELEMENT.match(code, self.i) if isinstance(value, list) else None
+            if element:
+                self.i = element.end()
+                first = decimal(element.group(1) or "0", 1000)
+                value = value[first:] if element.group(2) else value[first] if first < len(value) else unknown("code")
                 continue
             if code.startswith("[", self.i) and isinstance(value, str) and labels(value):
                 self.i += 1

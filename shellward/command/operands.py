@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shellward.command.values import LIMIT, unknown
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
 def cut(text: str) -> str:
     """Keep a text at a size that is worth following."""
     return text if len(text) <= LIMIT else text[:LIMIT] + unknown("cut")
+
+
+_QUOTED = re.compile(r"\A\s*([\"'])((?:(?!\1).)*)\1\s*\Z", re.DOTALL)
+
+
+def unquoted(text: str) -> str:
+    """Return what stands between quotes that a program takes off; text that is not all within one pair as it is."""
+    return _QUOTED.sub(r"\2", text)
 
 
 def operands(argv: list[str], valued: str = "") -> list[str]:
@@ -67,3 +76,14 @@ def short_values(argv: list[str], letters: str) -> list[tuple[str, str]]:
         if len(word) > 1 and word[0] == "-" and word[1] in letters:
             found.append((word[1], word[2:] or (argv[at + 1] if at + 1 < len(argv) else "")))
     return found
+
+
+def value_of(argv: list[str], *names: str) -> str:
+    """Find the value of an option, in the next word or behind ``=``; empty text when it is not there."""
+    for at, word in enumerate(argv):
+        if word in names:
+            return argv[at + 1] if at + 1 < len(argv) else ""
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            return value
+    return ""

@@ -251,7 +251,7 @@ def _generic(result: Arguments, words: list[str]) -> Arguments:
             break
         if word.startswith("-") and len(word) > 1:
             result.options.append(word)
-            waiting = "=" not in word and word not in _SWITCHES and word not in own
+            waiting = "=" not in word and word not in _SWITCHES and word not in own and not word.startswith("--no-")
         elif waiting:
             result.options[-1] += "=" + word
             waiting = False

@@ -10,6 +10,8 @@ SPECS: dict[str, str] = {
     "rmdir": "p,parents v,verbose ignore-fail-on-non-empty",
     "srm": "f,force i r,R,recursive s,simple m,medium z,zero n,nounlink v,verbose",
     "wipe": "f,force r,recursive q,quick i,info s,silent D c k e Q: S: R: X: l: P:",
+    "rimraf": "preserve-root no-preserve-root g,glob no-glob v,verbose V,no-verbose i,interactive I,no-interactive "
+    "tmp: max-retries: retry-delay: backoff: impl:",
     "shred": "f,force u,remove? z,zero n,iterations: s,size: v,verbose x,exact random-source:",
     "truncate": "s,size: r,reference: o,io-blocks c,no-create",
     "unlink": "",

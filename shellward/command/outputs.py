@@ -101,7 +101,7 @@ def _echo(argv: list[str], _stdin: str | None, _state: State) -> str:
     return cut((unescape_echo(text) if escapes else text) + ("\n" if newline else ""))
 
 
-def _printf(argv: list[str], _stdin: str | None, _state: State) -> str:
+def _printf(argv: list[str], _stdin: str | None, _state: State) -> str:  # noqa: C901
     words = argv[1:]
     if words[:1] == ["-v"]:
         words = words[2:]
@@ -112,7 +112,7 @@ def _printf(argv: list[str], _stdin: str | None, _state: State) -> str:
     template, args = words[0], words[1:]
     if labels(template):
         return only_markers(" ".join(words))
-    pieces = re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?(?:\*)?[a-zA-Z]|%\([^)]*\)T)", template)
+    pieces = re.split(r"(%%|%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[a-zA-Z]|%\([^)]*\)T)", template)
     out: list[str] = []
     for _ in range(64):
         used = False
@@ -123,6 +123,9 @@ def _printf(argv: list[str], _stdin: str | None, _state: State) -> str:
                 out.append("%")
             else:
                 used = True
+                while "*" in piece:  # a width or a precision that is given
+                    given = args.pop(0) if args else ""
+                    piece = piece.replace("*", given if given.isdecimal() else "0", 1)  # noqa: PLW2901
                 out.append(_format(piece, args.pop(0) if args else ""))
         if not args or not used:
             break

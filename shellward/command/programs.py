@@ -9,7 +9,7 @@ from shellward.command.builders import BUILDERS
 from shellward.command.containers import CONTAINERS
 from shellward.command.editors import EDITORS
 from shellward.command.launchers import LAUNCHERS
-from shellward.command.operands import has, operands
+from shellward.command.operands import has, operands, unquoted
 from shellward.command.scripts import project
 from shellward.command.transfers import TRANSFERS, options_with_commands
 from shellward.command.unwrap import wrapped
@@ -100,7 +100,7 @@ def _socat(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     for word in inv.argv[1:]:
         match = re.match(r"(?:EXEC|SYSTEM|SHELL):(.+)", word, re.IGNORECASE)
         if match:
-            text = match.group(1).partition(",")[0].strip("\"'")
+            text = unquoted(match.group(1).partition(",")[0])
             t.run_text(text, inv.span, via=(*inv.via, "socat"))
     return None
 
@@ -121,6 +121,15 @@ def _ansible(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     args = next((argv[i + 1] for i, w in enumerate(argv[:-1]) if w in {"-a", "--args"}), "")
     if module.rpartition(".")[2] in {"command", "shell", "raw", "script"} and args:
         t.run_text(args.removeprefix("cmd="), inv.span, via=(*inv.via, "ansible"))
+    return None
+
+
+def _ansible_console(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``ansible-console`` reads a module and its arguments from each line; a line of another kind is a command."""
+    for line in (inv.stdin or "").splitlines()[:50]:
+        module, _, rest = line.strip().partition(" ")
+        known = module.rpartition(".")[2] in {"command", "shell", "raw", "script"}
+        t.run_text(rest if known else line, inv.span, via=(*inv.via, inv.name), quiet=True)
     return None
 
 
@@ -170,6 +179,9 @@ def _after(words: str) -> Handler:
                     long=frozenset(
                         (
                             "python",
+                            "node",
+                            "npm",
+                            "using",
                             "with",
                             "name",
                             "prefix",
@@ -218,7 +230,7 @@ PROGRAMS: dict[str, Handler] = {
     "dpkg": options_with_commands(r"--pre-invoke(?:=|\Z)|--post-invoke(?:=|\Z)"),
     "tcpdump": options_with_commands(r"-z\Z"),
     "mutt": options_with_commands(r"-e\Z"),
- "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible,
+ "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible, "ansible-console": _ansible_console,
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
     **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),

@@ -18,6 +18,10 @@ NET_CALLS = re.compile(
 )
 
 
+_READS_ENVIRONMENT = re.compile(r"(?:environ|ENV|\benv)\.(?:get|fetch|dig)$")
+"""``os.environ.get``, ``ENV.fetch``, ``Deno.env.get``; their like that end in ``getenv`` need no pattern."""
+
+
 def squeeze(value: Value) -> str:
     """Make one text of a value."""
     return value if isinstance(value, str) else " ".join(squeeze(item) for item in value)
@@ -106,6 +110,8 @@ class PureCalls:
             return first.replace("$HOME", "~") if isinstance(first, str) else first
         if last in {"homedir", "home"}:
             return "~"
+        if last == "implode" and len(values) > 1 and isinstance(values[1], list):
+            return text.join(map(squeeze, values[1]))
         if last == "join" and self.language == "perl":
             return text.join(map(squeeze, values[1:]))
         if last == "loads" and name.startswith("marshal"):
@@ -116,7 +122,7 @@ class PureCalls:
             return (
                 "/".join(squeeze(v).rstrip("/") or "/" for v in values).replace("//", "/") if len(values) > 1 else text
             )
-        if last == "getenv":
+        if last == "getenv" or _READS_ENVIRONMENT.search(name):
             return "~" if text == "HOME" else unknown("var", text)
         if last in {"gettempdir", "tmpdir"}:
             return "/tmp"
@@ -145,7 +151,7 @@ class PureCalls:
         self.decoded.append(text)
         return text
 
-    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: C901, PLR0911
+    def method(self, name: str, value: Value, values: list[Value]) -> Value:  # noqa: C901, PLR0911, PLR0912
         """Apply a method of strings and lists."""
         text = squeeze(value)
         given = [squeeze(v) for v in values]
@@ -160,6 +166,8 @@ class PureCalls:
             return value[::-1]
         if name in {"readFileSync", "readFile"} and given:
             return unknown("file", given[0])
+        if name in {"tr", "tr_s"} and len(given) > 1:
+            return decode.translate(given[0], given[1], text)
         if name in {"replace", "gsub", "sub"} and len(given) > 1:
             return text.replace(given[0], given[1])
         if name == "format":

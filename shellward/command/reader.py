@@ -124,17 +124,21 @@ class Reader(CompoundReader):
 
     # -- lists ------------------------------------------------------------------------------------------
 
-    def list_into(self, script: Script, stops: frozenset[str]) -> None:
+    def list_into(self, script: Script, stops: frozenset[str]) -> None:  # noqa: C901
         """Read pipelines into ``script`` until a stop character, a closing reserved word, or the end."""
         items = script.items
         work = self.work
         while True:
             work.left -= 1
-            self.newlines()
             s = self.s
             if self.i >= self.n:
                 return
             c = s[self.i]
+            if c in " \t\n\\#":
+                self.newlines()
+                if self.i >= self.n:
+                    return
+                c = s[self.i]
             if c in stops or c == ")":
                 return
             if c in ";&|":
@@ -165,7 +169,7 @@ class Reader(CompoundReader):
         """Take a simple command of bare constants at one go: most of what people type."""
         start, end = match.span(1)
         text, connector = match.groups()
-        self.i = match.end() + (len(connector) if connector != "\n" else 0)
+        self.i = match.end() + (0 if connector == "\n" and self.pending else len(connector))
         span = self.fixed or (start + self.base, end + self.base)
         return Pipeline([Simple(span, [], [], [], text.split())], connector)
 
@@ -202,7 +206,7 @@ class Reader(CompoundReader):
                 commands.append(command)
             self.blanks()
             s = self.s
-            self.work.spend(3)
+            self.work.spend(6)
             if self.i < self.n and s[self.i] == "|" and not s.startswith("||", self.i):
                 self.i += 2 if s.startswith("|&", self.i) else 1
                 self.newlines()
@@ -226,8 +230,7 @@ class Reader(CompoundReader):
         match = _RESERVED.match(s, i, self.n)
         if match:
             return match.group()
-        limit = min(self.n, i + 9)
-        if s.find("\\\n", i, limit) > 0 and _CONTINUED.match(s, i, limit):
+        if s.find("\\\n", i, i + 9) > 0 and _CONTINUED.match(s, i, min(self.n, i + 9)):
             return self.continued_reserved()
         return ""
 
@@ -285,7 +288,8 @@ class Reader(CompoundReader):
                     self.i = end
                     words.append(Word(self.fixed or (begin + self.base, end + self.base), [], text, True))
                     continue
-            self.blanks()
+            if self.i < n and s[self.i] in " \t\\#":
+                self.blanks()
             if self.i >= n:
                 break
             c = s[self.i]

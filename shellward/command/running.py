@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shellward.command.expand import Expander
@@ -17,7 +18,7 @@ from shellward.command.syntax import Compound, Problem, Substitution
 from shellward.command.values import OPEN, known_part, labels, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from shellward.command.known import Known
     from shellward.command.syntax import Script, Span
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 MAX_CALLS = 24
 """Deepest chain of shell functions and nested shells that is followed."""
-_GLOB = re.compile(r"[*?\[]")
+_NO_NAMES = frozenset(("", ".", "..", "~"))
+"""How a path may end that does not end with the name of what it leads to."""
+_BRACKETS = re.compile(r"'[^']*'|[(){}]")
 
 
 class Runner(ABC):
@@ -41,6 +44,9 @@ class Runner(ABC):
         *,
         known: Known = NOTHING,
     ) -> None:
+        from shellward.command import handlers  # each of them imports this module
+
+        self.handler = handlers.find
         self.text = text
         self.work = work
         self.state = State(cwd, aliases, known, work)
@@ -58,6 +64,10 @@ class Runner(ABC):
         self.globs: dict[str, list[str]] = {}
         self.sinks: dict[str, Script] = {}
         self.deferred: list[tuple[str, Span]] = []
+        self.input: str | None = None
+        """What substitutions in the words at hand would read."""
+        self.emptied: dict[str, Invocation] = {}
+        """Files of this project that the line has emptied, and the effect that says so."""
 
     def effect(self, argv: list[str], span: Span, stdin: str | None = None) -> None:
         """Note something that is no program of its own: a write, unknown code, a pattern of a whole program."""
@@ -99,6 +109,16 @@ class Runner(ABC):
         finally:
             self.via = before
 
+    @contextmanager
+    def within(self, folder: str) -> Iterator[None]:
+        """Follow commands in another directory; in the one of now when none is named."""
+        before = self.state.cwd
+        self.state.cwd = (self.state.opened(folder) or ".") if folder else before
+        try:
+            yield
+        finally:
+            self.state.cwd = before
+
     def start(self, inv: Invocation, *, want: bool, bare: bool) -> str:
         """Find out what the first word names, then follow it."""
         first = inv.argv[0]
@@ -109,23 +129,38 @@ class Runner(ABC):
             if held:
                 return self.script(inv, held, want=want)
             return self.unknown_name(inv, first, want=want)
-        inv.name = first.rpartition("/")[2] if "/" in first else first
-        if _GLOB.search(inv.name) and len(inv.name) > 1:
+        inv.name = (first.rpartition("/")[2] if "/" in first else first).removesuffix(".exe")
+        name = inv.name
+        if ("*" in name or "?" in name or "[" in name) and len(name) > 1:
             return self.glob_name(inv, want=want)
         return self.dispatch(inv, want=want)
 
     def operand_notes(self, inv: Invocation) -> tuple[str, ...]:
         """Say which operands are files that this command line fetched, or made of others (``file:``)."""
-        files, path, made = self.state.files, self.state.path, self.state.made
+        state = self.state
+        files, made, noted = state.files, state.made, state.noted
         notes: list[str] = []
         for word in inv.argv[1:40]:
-            given = path(word.rpartition("@")[2] or word)
+            last = word.rpartition("/")[2]
+            if last not in noted and last.rpartition("@")[2] not in noted and last not in _NO_NAMES and not state.links:
+                continue  # without working out the path
+            self.work.spend(1)
+            given = state.opened(word.rpartition("@")[2] or word)
             held = labels(files.get(given, ""))
             if any(label.startswith("net") for label in held):
                 notes.append(f"net:{word}")
             notes += [label for label in held if label.startswith("file:")]
             notes += [f"file:{source}" for source in made.get(given, ())]
         return tuple(notes)
+
+    def on_path(self, name: str) -> str | None:
+        """Find a program that the line has written in a directory which it has put on the search path."""
+        if "/" in name:
+            return None
+        files, path = self.state.files, self.state.path
+        folders = self.state.text("PATH").split(":")[:8]
+        self.work.spend(len(folders))
+        return next((found for one in folders if (found := files.get(path(f"{one or '.'}/{name}"))) is not None), None)
 
     def unknown_name(self, inv: Invocation, first: str, *, want: bool) -> str:
         """The command's name has an unknown piece: the rest may name it; else that is an effect of its own."""
@@ -232,7 +267,8 @@ class Runner(ABC):
         if language == "pwsh" and "Net.Sockets.TCPClient" in code:
             self.effect(["@reverse-shell", "pwsh"], inv.span)
         if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
-            language, code = "sh", re.sub(r"[(){}]", " ", code)
+            language = "sh"
+            code = _BRACKETS.sub(lambda match: match.group() if match.group()[0] == "'" else " ", code)
         if language == "sh":
             before, self.state.positional = self.state.positional, args
             printed = self.run_text(code, self.code_span(inv, code), stdin=stdin, want=want, via=(*inv.via, inv.name))

@@ -6,6 +6,7 @@ import re
 
 from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.calls import CLIENT_WORDS, CLIENTS
+from shellward.command.decode import translate
 from shellward.command.literals import Literals
 from shellward.command.purecalls import squeeze
 from shellward.command.values import character, decimal, known_part, unknown
@@ -179,39 +180,53 @@ def _awk_joined(code: str) -> str:
     return _AWK_ASSIGNED.sub("", code[: last.end()]) + ";".join(rebuilt) + code[last.end() :]
 
 
-def translate(first: str, second: str, text: str) -> str:
-    """Apply ``tr``: each character of the first set becomes the one at its place in the second."""
+_AWK_PIECE = (
+    r'(?:"(?:[^"\\]|\\.)*"|\$\w+|\$\([^()\n]*\)|\b(?!print|getline|if\b|while\b)[A-Za-z_]\w*\b(?:\[[^\[\]\n]*\])?)'
+)
+_AWK_RUN = re.compile(rf"\bsystem\s*\(\s*((?:{_AWK_PIECE}[ \t]*){{2,12}})")
+_AWK_READ = re.compile(rf"((?:{_AWK_PIECE}[ \t]*){{2,12}})\|&?\s*getline")
 
-    def letters(spec: str) -> str:
-        return re.sub(
-            r"(.)-(.)",
-            lambda match: "".join(
-                map(chr, range(ord(match.group(1)), min(ord(match.group(2)), ord(match.group(1)) + 255) + 1))
-            ),
-            spec,
-        )
 
-    source, target = letters(first), letters(second)
-    table = {ord(a): b for a, b in zip(source, target, strict=False)}
-    return text.translate(table)
+_AWK_CALL = re.compile(
+    r'\b(substr|tolower|toupper)\(\s*"((?:[^"\\]|\\.)*)"(?:\s*,\s*(\d{1,4}))?(?:\s*,\s*(\d{1,4}))?\s*\)'
+)
+
+
+def _awk_called(match: re.Match[str]) -> str:
+    """What ``substr``, ``tolower`` and ``toupper`` make of a constant text."""
+    name, text, start, length = match.groups()
+    if name != "substr":
+        return f'"{text.lower() if name == "tolower" else text.upper()}"'
+    first = max(int(start or 1), 1) - 1
+    return f'"{text[first : first + int(length)] if length else text[first:]}"'
+
+
+def _awk_unknown(match: re.Match[str]) -> str:
+    """Make one text of pieces that are joined: what is no text becomes a marker."""
+    pieces = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"][^\s"]*)', match.group(1))
+    text = "".join(unknown("in", "awk") if name else value for value, name in pieces)
+    return match.group().replace(match.group(1), f'"{text}" ', 1)
 
 
 def awk(code: str) -> list[Action]:
     """What an awk program runs and writes."""
     actions: list[Action] = []
     text = r'"((?:[^"\\]|\\.)*)"'
-    joined = re.sub(r'"[ \t]+"', "", code)
+    joined = re.sub(r'"[ \t]+"', "", re.sub(r'\bENVIRON\[\s*"HOME"\s*\]', ' "~" ', code))
     joined = _SPRINTF.sub(_formatted, joined)
     joined = _awk_joined(joined)
     for name, value, _ in re.findall(r"\b([A-Za-z_]\w*)[ \t]*=[ \t]*(" + text + r")", joined)[:20]:
         put = rf"\b{name}\b(?=[ \t]*[|)\"]|[ \t]+[\w\"])(?![ \t]*=)"
         joined = re.sub(put, lambda _, value=value: value, joined)  # type: ignore[misc]
-    joined = re.sub(r'"[ \t]*"', "", joined)
+        called = rf"\b(substr|tolower|toupper)\(\s*{name}\b"
+        joined = re.sub(called, lambda match, value=value: f"{match.group(1)}({value}", joined)  # type: ignore[misc]
+    joined = re.sub(r'"[ \t]*"', "", _AWK_CALL.sub(_awk_called, joined))
     joined = re.sub(
         r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined
     )
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
+    joined = _AWK_READ.sub(_awk_unknown, _AWK_RUN.sub(_awk_unknown, joined))
     found: list[re.Match[str]] = []
     found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
     found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any
 
 from shellward.command.known import NOTHING, Remembered
@@ -38,7 +39,10 @@ _PRESET = {
 MAX_PATH = 4096
 """Longest path of a working directory that is followed, in characters (PATH_MAX of Linux)."""
 _ABSENT = object()
-_MOST_LINKS = 8
+_MOST_LINKS = 32
+_MOST_STEPS = 8
+"""So many links, one behind the other, are followed."""
+_BEFORE_PATH = re.compile(r"(?:-{0,2}\w[\w-]*=)?@?")
 
 
 class State:
@@ -71,11 +75,15 @@ class State:
         self.trees: list[str] = []
         """Directories whose files came from the network."""
         self.made: dict[str, tuple[str, ...]] = {}
-        """Files that are copies or archives, and of what."""
+        """Files that are copies or archives, and of what; see ``make``."""
         self.links: dict[str, str] = {}
         """Symbolic links that the line makes, to directories perhaps, and where they lead."""
-        self.marked = False
-        """Whether a file ever held something unknown."""
+        self.noted: set[str] = set()
+        """Last names of the files that held something unknown, or are made of others; most operands are none."""
+        self.version = 0
+        """Grows with what is copied and linked: after that, the same words may be another deed."""
+        self.searched = False
+        """Whether the line has changed where programs are searched for."""
         self.refs: dict[str, str] = {}
         self.fds: dict[str, str] = {}
         self.start = cwd
@@ -88,9 +96,22 @@ class State:
     def put(self, table: dict[str, Any], key: str, value: Any) -> None:
         """Set ``table[key]`` so that it can be undone."""
         if table is self.files and OPEN in value:
-            self.marked = True
+            self.noted.add(key.rpartition("/")[2])
         self._journal.append((table, key, dict.get(table, key, _ABSENT)))
         table[key] = value
+
+    def make(self, path: str, sources: tuple[str, ...]) -> None:
+        """Note what a copy or an archive is made of."""
+        if self.made.get(path) != sources:
+            self.made[path] = sources
+            self.noted.add(path.rpartition("/")[2])
+            self.version += 1
+
+    def link(self, path: str, place: str) -> None:
+        """Note a link and where it leads."""
+        if self.links.get(path) != place and len(self.links) < _MOST_LINKS:
+            self.links[path] = place
+            self.version += 1
 
     def drop(self, table: dict[str, Any], key: str) -> None:
         """Remove ``table[key]`` so that it can be undone."""
@@ -112,6 +133,18 @@ class State:
                 table.pop(key, None)
             else:
                 table[key] = old
+
+    def before(self, names: list[str]) -> dict[str, Any]:
+        """Remember what variables hold now, for ``back``."""
+        return {name: dict.get(self.vars, name) for name in names}
+
+    def back(self, held: dict[str, Any]) -> None:
+        """Give variables what they held."""
+        for name, value in held.items():
+            if value is None:
+                self.drop(self.vars, name)
+            else:
+                self.put(self.vars, name, value)
 
     # -- variables --------------------------------------------------------------------------------------
 
@@ -151,6 +184,8 @@ class State:
 
     def assign(self, name: str, value: str | list[str] | dict[str, str]) -> None:
         """Set a variable."""
+        if name == "PATH":
+            self.searched = True
         self.put(self.vars, self.refs.get(name, name), value)
 
     # -- paths ------------------------------------------------------------------------------------------
@@ -169,13 +204,28 @@ class State:
             full = posixpath.normpath(full)
         return self.through_links(full) if self.links else full
 
-    def behind(self, path: str) -> str:
-        """Return the path that a word leads to through a link that the line has made; else the word as it is."""
+    def opened(self, path: str) -> str:
+        """Return the path of the file that reading or writing a path opens: behind the last link as well."""
+        full = self.path(path)
+        return self.through_links(full, last=True) if self.links else full
+
+    def behind(self, word: str, *, last: bool = False) -> str:
+        """Return a word with the path in it that it leads to through a link that the line has made; else as it is.
+
+        Args:
+            word: a path, perhaps after ``name=``, ``--name=`` or ``@``.
+            last: whether the program follows a path that is a link itself; one with a slash behind it always is.
+        """
+        head = _BEFORE_PATH.match(word)
+        at = head.end() if head else 0
+        path = word[at:]
+        if not path or path[0] == "-":
+            return word
         links, self.links = self.links, {}
         plain = self.path(path)
         self.links = links
-        real = self.through_links(plain)
-        return path if real == plain else real
+        real = self.through_links(plain, last=last or path.endswith(("/", "/.")))
+        return word if real == plain else word[:at] + real
 
     def through_links(self, path: str, *, last: bool = False) -> str:
         """Replace links that the line has made by what they lead to.
@@ -184,7 +234,7 @@ class State:
             path: a path without ``.`` and ``..``.
             last: also when the path is such a link itself, not only when it leads through one.
         """
-        for _ in range(_MOST_LINKS):
+        for _ in range(_MOST_STEPS):
             for link, target in self.links.items():
                 if path.startswith(f"{link}/") or (last and path == link):
                     path = target.rstrip("/") + path[len(link) :] or "/"
@@ -192,6 +242,12 @@ class State:
             else:
                 break
         return path
+
+    def own(self, path: str) -> bool:
+        """Tell whether a path is below the directory that the line starts in."""
+        if self.start is None:
+            return path[:1] not in {"/", "~", ".", OPEN}
+        return path.startswith(f"{self.start}/")
 
     def chdir(self, path: str) -> None:
         """Change the working directory; each ``cd -`` goes back to what was."""

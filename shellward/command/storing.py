@@ -109,6 +109,8 @@ class Storer(Runner):
             key, equals, value = text.partition("]=")
             if equals:
                 table[key.lstrip("[")] = value
+        if all(map(str.isdecimal, table)):  # an array by number: its elements stand in that order
+            table = dict(sorted(table.items(), key=lambda item: decimal(item[0])))
         self.state.assign(assign.name, table)
 
     def assign_element(self, name: str, index: str, value: str) -> None:
@@ -150,7 +152,7 @@ class Storer(Runner):
                 if target in self.state.fds and redirect.fd in {"", "1"}:
                     files.append((self.state.fds[target], ">>"))
             else:
-                path = self.state.path(target)
+                path = self.state.opened(target)
                 self.effect([">>" if op in {">>", "&>>"} else ">", path], redirect.target.span)
                 if redirect.fd in {"", "1"} and op != "<>":
                     files.append((path, op))
@@ -176,7 +178,7 @@ class Storer(Runner):
 
     def contents(self, target: str, span: Span) -> str:
         """Return what reading a file would give."""
-        path = self.state.path(target)
+        path = self.state.opened(target)
         if path.startswith(_SPECIAL_PATHS):
             self.effect(["<", path], span)
             return unknown("net", "tcp")
@@ -191,6 +193,22 @@ class Storer(Runner):
             else:
                 self.write(path, printed)
         return "" if files else printed
+
+    def emptying(self, files: list[tuple[str, str]], span: Span, *, nothing: bool) -> None:
+        """Note files that are emptied. What the line then writes into one of its own is as if it began with that."""
+        for path, op in files:
+            if nothing and op in {">", ">|"}:
+                self.effect(["@empty", path], span)
+                if self.state.own(path):
+                    self.emptied[path] = self.invocations[-1]
+            elif not nothing and op in {">>", "&>>"}:
+                self.refill(path)
+
+    def refill(self, path: str) -> None:
+        """Note that what the line has emptied gets new content: then it was written anew, as ``>`` does."""
+        effect = self.emptied.pop(path, None)
+        if effect is not None:
+            effect.name = effect.argv[0] = ">"
 
     def write(self, path: str, text: str) -> None:
         """Note a file's content."""

@@ -257,7 +257,14 @@ def _dd(argv: list[str], stdin: str | None, state: State) -> str:
     paths = [word[3:] for word in argv[1:] if word.startswith("if=")]
     if any(word.startswith("of=") and word not in {"of=/dev/stdout", "of=/dev/fd/1"} for word in argv):
         return ""
-    return files_or_stdin(paths[-1:], stdin, state)
+    text = files_or_stdin(paths[-1:], stdin, state)
+    given = dict(word.partition("=")[::2] for word in argv[1:])
+    if {"skip", "count"}.isdisjoint(given) or labels(text) or not text.isascii():
+        return text
+    block, skip, count = (given.get(name, "") for name in ("bs" if "bs" in given else "ibs", "skip", "count"))
+    size = decimal(block) if block.isdecimal() else 512
+    start = size * decimal(skip) if skip.isdecimal() else 0
+    return text[start : start + size * decimal(count)] if count.isdecimal() else text[start:]
 
 
 def _json_path(text: str, path: str) -> str | None:

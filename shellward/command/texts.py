@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import operands, short_values
+from shellward.command.operands import operands, short_values, unquoted
 from shellward.command.values import unknown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _bind(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     for _, value in short_values(inv.argv, "x"):
         key = re.match(r"\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s:]+)\s*:\s*(.+)", value, re.DOTALL)
         if key:
-            t.run_text(key.group(1).strip().strip("\"'"), inv.span, via=(*inv.via, inv.name))
+            t.run_text(unquoted(key.group(1)), inv.span, via=(*inv.via, inv.name))
     return None
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.invocation import Invocation
 from shellward.command.known import NOTHING
+from shellward.command.links import behind_links
 from shellward.command.operands import cut
 from shellward.command.outputs import DECODERS, output
 from shellward.command.reader import read
@@ -47,6 +48,8 @@ def _constant(command: Simple) -> list[str] | None:
     return words if len(words) == len(command.words) else None
 
 
+_STAY = frozenset(("cd", "set", "read", "mapfile", "readarray", "eval", "exec"))
+"""Builtins whose effects on variables stay, but not what is assigned before them: ``IFS= read x``."""
 _PRINT_NOTHING = frozenset((":", "true", "cat /dev/null", "echo -n", "printf", "echo"))
 
 
@@ -60,20 +63,25 @@ class Tracer(Storer):
         out: list[str] = []
         silent = not want and stdin is None
         for pipeline in script.items:
-            if silent and len(pipeline.commands) == 1 and self.repeated(pipeline.commands[0]):
+            commands = pipeline.commands
+            alone = len(commands) == 1
+            if silent and alone and self.repeated(commands[0]):
                 continue
-            printed = self.pipeline(pipeline, stdin, want=want)
+            self.work.left -= 1
+            if not alone or pipeline.end == "&":
+                printed = self.pipeline(pipeline, stdin, want=want)
+            elif type(commands[0]) is Simple:
+                self.work.spend(1)
+                printed = self.simple(commands[0], stdin, want=want)
+            else:
+                printed = self.command(commands[0], stdin, want=want)
             if printed:
                 out.append(printed)
         return cut("".join(out)) if len(out) != 1 else out[0]
 
     def pipeline(self, pipeline: Pipeline, stdin: str | None, *, want: bool) -> str:
-        """Follow commands joined by pipes, each with the output of the one before."""
+        """Follow commands joined by pipes, each with the output of the one before, or one in the background."""
         commands = pipeline.commands
-        aside = pipeline.end == "&"
-        self.work.left -= 1
-        if len(commands) == 1 and not aside:
-            return self.command(commands[0], stdin, want=want)
         self.parallel += 1
         data = stdin
         last = len(commands) - 1
@@ -91,6 +99,7 @@ class Tracer(Storer):
             return self.simple(command, stdin, want=want)
         if command.redirects:
             stdin, files = self.redirects(command.redirects, stdin)
+            self.emptying(files, command.span, nothing=False)
             printed = self.compound(command, stdin, want=want or bool(files))
             return self.store(files, printed)
         return self.compound(command, stdin, want=want)
@@ -100,7 +109,9 @@ class Tracer(Storer):
         self.work.spend(3)
         mark = self.state.mark()
         want = part.kind != ">"
-        printed = self.visit(part.script, None, want=want)
+        given = self.input
+        printed = self.visit(part.script, given if want else None, want=want)
+        self.input = given
         self.state.undo(mark)
         if part.kind == "$":
             return printed.rstrip("\n")
@@ -116,6 +127,7 @@ class Tracer(Storer):
     def compound(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow a compound command along every branch."""
         self.work.left -= 2
+        self.input = stdin
         kind = node.kind
         if kind == "function":
             self.state.put(self.state.functions, node.name, node)
@@ -187,9 +199,12 @@ class Tracer(Storer):
     def iterate(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow ``for``, once for each value."""
         values = self.state.look_at_positional() if node.words is None else self.expander.fields(node.words)[0]
-        values = list(dict.fromkeys(values)) or [unknown("var", node.name)]
-        if len(values) > MAX_ROUNDS:
-            values = [*values[:MAX_ROUNDS], " ".join(values[MAX_ROUNDS:])]
+        if not want:  # the same round again is no other deed, but it prints its text again
+            values = list(dict.fromkeys(values))
+        values = values or [unknown("var", node.name)]
+        most = 4 * MAX_ROUNDS if want else MAX_ROUNDS
+        if len(values) > most:
+            values = [*values[:most], " ".join(values[most:])]
         out = []
         for value in values:
             self.state.assign(node.name, value)
@@ -204,6 +219,7 @@ class Tracer(Storer):
             inv = Invocation("", node.plain, node.span, None, stdin, self.via, {}, self.state.cwd)
             return self.start(inv, want=want, bare=True)
         self.work.left -= 3
+        self.input = stdin
         words = node.words
         first = words[0] if words else None
         if first is not None and first.lit in DECLARING:
@@ -215,16 +231,15 @@ class Tracer(Storer):
         files: list[tuple[str, str]] = []
         if node.redirects:
             stdin, files = self.redirects(node.redirects, stdin)
-        if files and self.empties(argv):
-            for path, op in files:
-                if op in {">", ">|"}:
-                    self.effect(["@empty", path], node.span)
+        if files:
+            self.emptying(files, node.span, nothing=self.empties(argv))
         if not argv:
             for assign in node.assigns:
                 self.assign(assign)
             return self.store(files, (stdin or "") if want and not node.assigns else "")  # $(< file)
         env: dict[str, str] = {}
         mark = self.state.mark() if node.assigns else None
+        held = self.state.before([assign.name for assign in node.assigns]) if argv[0] in _STAY else {}
         for assign in node.assigns:
             self.assign(assign)
             if assign.value is not None:
@@ -236,12 +251,12 @@ class Tracer(Storer):
         bare = first is not None and first.bare
         printed = self.start(inv, want=want or bool(files), bare=bare)
         if mark is not None:
-            if argv[0] not in DECLARING and argv[0] not in {"cd", "set", "read", "eval", "exec"}:
+            if argv[0] in _STAY:
+                self.state.back(held)
+            elif argv[0] not in DECLARING:
                 cwd = self.state.cwd
                 self.state.undo(mark)
                 self.state.cwd = cwd
-            elif argv[0] in DECLARING:
-                pass
         return self.store(files, printed) if files else printed
 
     def repeated(self, command: Command) -> bool:
@@ -260,7 +275,7 @@ class Tracer(Storer):
             or state.files
         ):
             return False
-        key = (self.via, state.cwd, *words)
+        key = (self.via, state.cwd, state.version, *words)
         if key in self.seen:
             self.work.spend(1)
             return True
@@ -276,8 +291,6 @@ class Tracer(Storer):
 
     def dispatch(self, inv: Invocation, *, want: bool) -> str:  # noqa: C901
         """Note a command whose name is known, and follow what it runs."""
-        from shellward.command import handlers
-
         name = inv.name
         state = self.state
         self.work.spend(2 + (len(inv.stdin) >> 7 if inv.stdin else 0))
@@ -285,16 +298,19 @@ class Tracer(Storer):
             return self.call(inv, state.functions[name], want=want)
         if name in state.earlier and "/" not in inv.argv[0]:
             self.recall(inv, want=want)  # and go on: whether it is still there when this runs, is not sure
-        if state.marked or state.made:
-            self.work.spend(min(len(inv.argv), 40))
+        if state.noted:
+            self.work.left -= min(len(inv.argv), 40) >> 3
             inv.notes = self.operand_notes(inv)
         if state.links:
-            inv.argv = [inv.argv[0], *(word if word.startswith("-") else state.behind(word) for word in inv.argv[1:])]
+            self.work.spend(len(inv.argv))
+            inv.argv = behind_links(state, inv)
         self.invocations.append(inv)
         printed: str | None = None
         if state.trees and "/" in inv.argv[0]:
             runs_from_tree(self, inv, inv.argv[0])
-        handler = handlers.find(name)
+        if state.searched and state.files and (content := self.on_path(inv.argv[0])) is not None:
+            return self.script(inv, content, want=want)
+        handler = self.handler(name)
         self.work.left -= handler is None
         if handler is not None:
             self.work.left -= 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import has, operands, short_values
+from shellward.command.operands import has, operands, short_values, unquoted
 from shellward.command.trees import unpacked
 from shellward.command.unwrap import ssh_options
 from shellward.command.values import unknown
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shellward.command.handling import Handler
     from shellward.command.invocation import Invocation
     from shellward.command.trace import Tracer
-
-_MOST_LINKS = 32
 
 
 def options_with_commands(pattern: str) -> Handler:
@@ -32,7 +30,7 @@ def options_with_commands(pattern: str) -> Handler:
             value = word[match.end() :]
             if not value:
                 value = argv[at + 1] if at + 1 < len(argv) else ""
-            t.run_text(value.removeprefix("exec=").strip("\"'").lstrip("! "), inv.span, via=(*inv.via, inv.name))
+            t.run_text(unquoted(value.removeprefix("exec=")).lstrip("! "), inv.span, via=(*inv.via, inv.name))
         return None
 
     return handler
@@ -93,6 +91,8 @@ def _secure_copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
             base = source.rstrip("/").rpartition("/")[2].rpartition(":")[2]
             t.write(target, unknown("net", inv.name))
             t.write(f"{target.rstrip('/')}/{base}" if target != "." else base, unknown("net", inv.name))
+        elif inv.name == "rsync" and target and ":" not in target:
+            _copy_one(t, inv, t.state.path(source), target, folder=rest[-1].endswith("/"))
     return None
 
 
@@ -119,7 +119,9 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     if inv.name == "tee":
         appends = has(argv, "a", "append")
         for path in operands(argv):
-            full = state.path(path)
+            full = state.opened(path)
+            if appends and inv.stdin:
+                t.refill(full)
             t.write(full, (state.files.get(full, "") if appends else "") + (inv.stdin or ""))
         return None
     if inv.name == "curl":
@@ -148,28 +150,74 @@ def _start_here(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 def _copy(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``cp``, ``mv``, ``ln``, ``install``: the new name has the old one's content; a program's copy is the program."""
-    rest = operands(inv.argv, "tSmogb")
-    if inv.name in {"ln", "gln"} and len(rest) == 2 and has(inv.argv, "s", "symbolic"):
-        link = t.state.path(rest[1])
-        source = rest[0] if rest[0].startswith(("/", "~")) else f"{link.rpartition('/')[0] or '.'}/{rest[0]}"
-        place = t.state.path(source)
-        for name in (link, f"{link}/{place.rpartition('/')[2]}"):  # the second where the link is a directory already
-            if len(t.state.links) < _MOST_LINKS and name != place and not place.startswith(f"{name}/"):
-                t.state.links[name] = place
-    if len(rest) == 2:
-        source, target = t.state.path(rest[0]), t.state.path(rest[1])
-        known = t.state.files.get(source)
-        base = source.rpartition("/")[2]
-        if inv.name in {"cp", "mv", "install"}:
-            t.state.made[target] = t.state.made.get(source, (source,))
-        if known is None and source in STDIN_PATHS:
-            known = inv.stdin
-        if known is not None:
-            t.write(target, known)
-        elif source.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
-            t.write(target, unknown("exe", source))
-            if rest[1].endswith("/"):
-                t.write(f"{target}/{base}", unknown("exe", source))
+    argv = inv.argv
+    plain = len(argv) == 3 and argv[1][:1] != "-" != argv[2][:1]
+    sources, target, folder = (argv[1:2], argv[2], argv[2].endswith("/")) if plain else _copied(inv)
+    symbolic = not plain and has(argv, "s", "symbolic")
+    if inv.name in _LINKERS or (inv.name in {"cp", "gcp"} and not plain and (symbolic or has(argv, "l", "link"))):
+        beside = symbolic and not has(argv, "r", "relative")
+        for source in sources:
+            _link(t, source, target, folder=folder, beside=beside)
+    for source in sources:
+        _copy_one(t, inv, t.state.path(source), t.state.path(target), folder=folder)
+    return None
+
+
+_CLUSTER_WITH_T = re.compile(r"-[a-zA-Z]+t")
+_LINKERS = frozenset(("ln", "gln"))
+_MOST_COPIED = 16
+
+
+def _copied(inv: Invocation) -> tuple[list[str], str, bool]:
+    """Tell what ``cp`` and its like copy, to which place, and whether that is surely a directory."""
+    argv: list[str] = []
+    for word in inv.argv:
+        argv += [word[:-1], "-t"] if _CLUSTER_WITH_T.fullmatch(word) else [word]
+    rest = operands(argv, "tSmog")
+    given = [value for _, value in short_values(argv, "t")]
+    given += [word.partition("=")[2] for word in argv if word.startswith("--target-directory=")]
+    if given:
+        return rest[:_MOST_COPIED], given[0], True
+    if len(rest) == 1 and inv.name in _LINKERS:
+        return rest, ".", True
+    return rest[:-1][:_MOST_COPIED], rest[-1] if rest else "", len(rest) > 2 or (bool(rest) and rest[-1].endswith("/"))
+
+
+def _link(t: Tracer, source: str, target: str, *, folder: bool, beside: bool) -> None:
+    """Note a link; what a symbolic one says holds from where it stands (``beside``)."""
+    base = source.rstrip("/").rpartition("/")[2]
+    named = t.state.path(target)
+    inside = t.state.path(f"{target}/{base}")
+    for link in (inside,) if folder else (named, inside):  # the second where it is a directory already
+        here = not beside or source.startswith(("/", "~"))
+        place = t.state.path(source if here else f"{link.rpartition('/')[0] or '.'}/{source}")
+        if link != place and not place.startswith(f"{link}/"):
+            t.state.link(link, place)
+
+
+def _copy_one(t: Tracer, inv: Invocation, source: str, target: str, *, folder: bool) -> None:
+    """Note what one file's copy holds, in a directory or under a new name."""
+    if folder:
+        target = f"{target.rstrip('/')}/{source.rpartition('/')[2]}"
+    if inv.name not in _LINKERS:
+        t.state.make(target, t.state.made.get(source, (source,)))
+    known = t.state.files.get(source)
+    if known is None and source in STDIN_PATHS:
+        known = inv.stdin
+    if known is None and source.startswith(_PROGRAM_PLACES):
+        known = unknown("exe", source)
+    if known is not None:
+        t.write(target, known)
+
+
+_PROGRAM_PLACES = ("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")
+
+
+def _dd(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``dd if=a of=b``: a copy."""
+    given = dict(word.partition("=")[::2] for word in inv.argv[1:])
+    if "of" in given:
+        _copy_one(t, inv, t.state.path(given.get("if", "/dev/stdin")), t.state.opened(given["of"]), folder=False)
     return None
 
 
@@ -188,7 +236,7 @@ def _archives(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     else:
         return None
     if archive not in {"", "-"}:
-        t.state.made[t.state.path(archive)] = tuple(t.state.path(word) for word in rest[:20])
+        t.state.make(t.state.path(archive), tuple(t.state.path(word) for word in rest[:20]))
     return None
 
 
@@ -211,6 +259,6 @@ TRANSFERS: dict[str, Handler] = {
     **dict.fromkeys(["redis-cli", "valkey-cli", "keydb-cli"], _redis), "nmap": _nmap,
     **dict.fromkeys(["apt", "apt-get", "aptitude"], _apt),
     **dict.fromkeys(["tee", "curl", "wget", "wget2", "fetch", "aria2c"], _start_here),
-    **dict.fromkeys(["cp", "mv", "ln", "install"], _copy),
+    **dict.fromkeys(["cp", "gcp", "mv", "gmv", "ln", "gln", "install", "ginstall"], _copy), "dd": _dd, "gdd": _dd,
 }  # fmt: skip
 """Handlers by program."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.escapes import unescape_ansi
 from shellward.command.interpreters import SHELLS
-from shellward.command.operands import operands
+from shellward.command.operands import operands, value_of
 from shellward.command.values import unknown
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
@@ -24,10 +24,23 @@ _REMOTE_SHELLS = frozenset(["ssh", "slogin", "rsh", "tsh", "mosh", "autossh"])
 
 def wrapper(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """Any command of the wrappers table."""
-    return wrapped(t, inv, inv.argv, WRAPPERS[inv.name], want=want)
+    wrap = WRAPPERS[inv.name]
+    names = _FOLDERS.get(inv.name)
+    folder = value_of(inv.argv[: find_inner(inv.argv, wrap).start], *names) if names else ""
+    if not folder:
+        return wrapped(t, inv, inv.argv, wrap, want=want)
+    with t.within(folder):
+        return wrapped(t, inv, inv.argv, wrap, want=want)
 
 
-def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bool) -> str | None:  # noqa: C901, PLR0911
+_FOLDERS = {
+    "sudo": ("-D", "--chdir"), "run0": ("-D", "--chdir"), "systemd-run": ("--working-directory",), "unshare": ("--wd",),
+    "nsenter": ("--wd",), "please": ("-d", "--dir"), "proot": ("-w", "--cwd", "--pwd"),
+}  # fmt: skip
+"""Options that name the directory to run in."""
+
+
+def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912
     """Follow the command inside a wrapper's words."""
     inner = find_inner(argv, wrap)
     offset = len(inv.argv) - len(argv)
@@ -80,6 +93,8 @@ def wrapped(t: Tracer, inv: Invocation, argv: list[str], wrap: Wrap, *, want: bo
             return t.child(inv, rest, at, stdin=inv.stdin, want=want)
         printed = t.run_text(" ".join(rest), span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
         return unknown("net", inv.name) + printed if want and inv.name in _REMOTE_SHELLS else printed
+    if wrap.words and len(rest) == 1 and " " in rest[0]:  # a terminal gives a single text to a shell
+        return t.run_text(rest[0], inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
     return t.child(inv, rest, inner.start + offset, stdin=inv.stdin, want=want)
 
 
@@ -95,7 +110,9 @@ def _assigned(t: Tracer, inv: Invocation, words: list[str]) -> None:
 def ssh_options(t: Tracer, inv: Invocation) -> None:
     """Follow the programs that options of ssh name."""
     for word in inv.argv[1:]:
-        match = re.match(r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE)
+        match = re.match(
+            r"(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)", word, re.IGNORECASE | re.DOTALL
+        )
         if match and match.group(1) != "none":
             t.run_text(match.group(1), inv.span, via=(*inv.via, inv.name))
 
@@ -103,7 +120,7 @@ def ssh_options(t: Tracer, inv: Invocation) -> None:
 def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``env NAME=value cmd``, ``env -S 'cmd args'``."""
     argv = inv.argv
-    i = 1
+    i, folder = 1, ""
     while i < len(argv):
         word = argv[i]
         name, equals, value = word.partition("=")
@@ -132,6 +149,7 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
             )
             return t.run_text(" ".join([text, *rest]), inv.span, stdin=inv.stdin, want=want, via=(*inv.via, "env"))
         if word.startswith("-"):
+            folder = value_of(argv[i : i + 2], "-C", "--chdir") or folder
             i += 1 + (word in {"-u", "-C", "-a", "--unset", "--chdir", "--argv0"})
             continue
         if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -146,7 +164,10 @@ def _env(t: Tracer, inv: Invocation, want: bool) -> str | None:
         break
     if i >= len(argv):
         return unknown("out", "env")
-    return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
+    if not folder:
+        return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
+    with t.within(folder):
+        return t.child(inv, argv[i:], i, stdin=inv.stdin, want=want)
 
 
 def multicall(t: Tracer, inv: Invocation, want: bool) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 READING = 40_000
 """Units for reading the submitted text; what is left of them is for following."""
-FOLLOWING = 62_000
+FOLLOWING = 34_000
 """Units for following what was read, texts for inner shells included; what is left of them is for judging."""
 JUDGING = 14_000
 """Units for applying the rules to what would run."""

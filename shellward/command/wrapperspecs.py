@@ -69,11 +69,12 @@ systemd-nspawn: short=DiMubpxE long=directory,image,machine,user,bind,bind-ro,tm
 unshare: short=RSGwl long=root,wd,setuid,setgid,map-user,map-group
 nsenter: short=tSGRw long=target,setuid,setgid
 firejail: long=name
-systemd-run: short=pEuHMtdrGS long=property,setenv,unit,slice,description,uid,gid,nice,working-directory,host,machine,on-active,on-boot,on-calendar,service-type
+systemd-run: short=pEuHMC long=property,setenv,unit,slice,description,uid,gid,nice,working-directory,host,machine,on-active,on-boot,on-calendar,service-type
 systemd-inhibit: long=what,who,why,mode
 systemd-cat: short=tp long=identifier,priority
 dbus-run-session: long=config-file,dbus-daemon
 dbus-launch:
+vault-env:
 xvfb-run: short=nsefpw long=server-num,server-args,auth-file,error-file
 proxychains: short=f
 proxychains4: short=f
@@ -88,7 +89,6 @@ eatmydata:
 faketime: short=f skip=1
 linux32:
 linux64:
-setarch: skip=1
 i386:
 x86_64:
 setpriv: long=reuid,regid,groups,ruid,rgid,euid,egid,inh-caps,ambient-caps,bounding-set,securebits
@@ -98,7 +98,6 @@ su: short=gGswC long=group,shell,whitelist-environment code=-c,--command skip=99
 sg: skip=1 join code=-c
 newgrp: skip=1
 watch: short=nq long=interval,equexit join
-hyperfine: short=wrmMPDLSscCn long=warmup,runs,export-json,shell join
 entr: short=
 reflex: short=rRgG
 nodemon: short=ewx long=exec code=-x,--exec

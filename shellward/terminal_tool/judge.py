@@ -1,7 +1,5 @@
 """What is asked of the gate about one command, and with what: its words, directory, variables, input, session."""
 
-import os
-import posixpath
 import threading
 import time
 from collections.abc import Iterator
@@ -11,19 +9,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from shellward.approval.advice import allow_with, refusal
-from shellward.approval.brought import Brought, Look, again, line_of, look
-from shellward.approval.context import UNREADABLE, Context
-from shellward.approval.detecting import Unreadable
-from shellward.approval.nearby import NOTHING_NEARBY, Nearby
+from shellward.approval.brought import Brought, Look, line_of, look
+from shellward.approval.context import Context
 from shellward.approval.withdrawal import Withdrawal
 from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Verdict
 from shellward.environments.call import Call
-from shellward.environments.encoding import encode_text, quote
+from shellward.terminal_tool.looking import MOST_KEPT, Looking, Sight
 from shellward.terminal_tool.memory import Memory, only_runs
 from shellward.terminal_tool.places import Places
-from shellward.terminal_tool.surroundings import comes_later, input_of, target_of
+from shellward.terminal_tool.surroundings import target_of
 from shellward.terminal_tool.typed import TypedInput
 from shellward.terminal_tool.typed_keys import TypedKeys
 
@@ -42,8 +38,6 @@ WHY: Final[ContextVar[tuple[str, str]]] = ContextVar("shellward_why", default=("
 """Why the agent wants a command, in its words, and what its user asked for: shown to whoever is asked."""
 DECIDED: Final[ContextVar[list[Decision] | None]] = ContextVar("shellward_decided", default=None)
 """Where to note decisions to let something pass that was found to be dangerous."""
-_MOST_KEPT: Final = 512
-"""So many looks at commands are kept, for when they come again."""
 _MOST_LOOKS: Final = 8
 """How often a command is looked at again because its session has changed while somebody was asked."""
 _TAKE_TIME: Final = frozenset({"person", "reviewer"})
@@ -67,23 +61,6 @@ class Passed:
     decision: Decision
     changes_state: bool
     must_save: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """What was seen of a command, and what exactly was looked at, with what its shell knew."""
-
-    seen: Look
-    known: Known
-    context: Context
-    call: "Call"
-    start: "Start"
-    nearby: Nearby = NOTHING_NEARBY
-
-    def same(self, before: "_Sight") -> bool:
-        """Whether this is the same deed, so that an answer given about the other one holds."""
-        now, then = self.seen.detection, before.seen.detection
-        return self.context == before.context and (now.normalized, now.findings) == (then.normalized, then.findings)
 
 
 class _Typed:
@@ -113,7 +90,7 @@ class Judge:
         self._lock = threading.Lock()
         self._questions: set[Withdrawal] = set()
         self._closed = False
-        self._looks: dict[tuple[object, ...], _Sight] = {}
+        self._looking = Looking(environment, gate, self._memory, self._places, self._context, self._screened)
         self._typed: dict[str, _Typed] = {}
         self._changing: dict[tuple[str, int], tuple[Known, bool]] = {}
 
@@ -148,7 +125,7 @@ class Judge:
         environment = self._environment
         environment.ready(shell)
         start, pid = environment.start_of(shell), shell.pid
-        sight = self._look(shell, call, start)
+        sight = self._looking.look_at(shell, call, start)
         for _ in range(_MOST_LOOKS):
             decision = self._decide(sight.seen.detection, sight.context)
             if decision.decided_by not in _TAKE_TIME and not start.saved:
@@ -159,7 +136,7 @@ class Judge:
             if now == start and pid == shell.pid and self._places.see(sight.seen.wanted) == sight.nearby:
                 return self._pass(shell, sight, decision)
             start, pid, before = now, shell.pid, sight
-            sight = self._look(shell, call, start)
+            sight = self._looking.look_at(shell, call, start)
             if sight.same(before):
                 return self._pass(shell, sight, decision)
         raise EnvironmentUnavailable("the session changed again and again while its command was looked at; not run")
@@ -174,9 +151,9 @@ class Judge:
         before = self._changing.get(key)
         if before is None or before[0] is not known:
             call = Call(text=text, shown=text)
-            before = (known, self._seen(call, self._context, Brought(known=known)).changes_state)
+            before = (known, self._looking.seen(call, self._context, Brought(known=known)).changes_state)
             with self._lock:
-                if len(self._changing) >= _MOST_KEPT:
+                if len(self._changing) >= MOST_KEPT:
                     self._changing.clear()
                 self._changing[key] = before
         return before[1]
@@ -192,12 +169,12 @@ class Judge:
         call = Call(text=text, shown=text)
         self.gate.follow_settings()
         context = replace(self._context, cwd=self._environment.cwd or None)
-        seen = self._seen(call, context, Brought())
+        seen = self._looking.seen(call, context, Brought())
         if seen.wanted:
             there = self._places.real(seen.wanted.paths)
             lines = "".join(f"/bin/cat >{line_of([path])} </dev/null\n" for path in there)
             if lines:  # links are followed, so what they lead to is written
-                seen = self._seen(replace(call, text=f"{text}\n{lines}"), context, Brought())
+                seen = self._looking.seen(replace(call, text=f"{text}\n{lines}"), context, Brought())
         decision = self._decide(seen.detection, context, end="Nothing was written.")
         started = time.monotonic()
         try:
@@ -220,66 +197,11 @@ class Judge:
 
     # -- the parts of a check ------------------------------------------------------------------------------
 
-    def _look(self, shell: "Shell", call: "Call", start: "Start") -> "_Sight":
-        """Look at a command with all that it brings along."""
-        generation = self.gate.follow_settings()
-        known = self._memory.known(start)
-        place, call = self._place(shell, call, start)
-        if call.stdin is None and not call.env and call.launch is None:
-            # Looking is pure, and what was known is never changed: another state is another object.
-            key = (call.text, call.words, place, shell.user, id(known), generation)
-            before = self._looks.get(key)
-            stale = before is None or before.known is not known
-            if before is not None and not stale and before.seen.wanted:
-                stale = self._places.see(before.seen.wanted) != before.nearby
-            if before is None or stale:
-                before = self._looked(shell, call, start, known, place)
-                if not any(finding.rule == UNREADABLE for finding in before.seen.detection.findings):
-                    self._keep(key, before)
-            return _Sight(before.seen, known, before.context, call, start, before.nearby)
-        return self._looked(shell, call, start, known, place)
-
-    def _keep(self, key: tuple[object, ...], sight: "_Sight") -> None:
-        with self._lock:
-            if len(self._looks) >= _MOST_KEPT:
-                self._looks.clear()
-            self._looks[key] = sight
-
-    def _looked(self, shell: "Shell", call: "Call", start: "Start", known: Known, place: str | None) -> "_Sight":
-        context = replace(self._context, cwd=place)
-        if shell.user is not None:
-            context = replace(context, target=f"{context.target} as {shell.user}".lstrip())
-        brought = input_of(call, known)
-        seen = self._seen(call, context, brought)
-        nearby = self._places.see(seen.wanted) if seen.wanted else NOTHING_NEARBY
-        if nearby:
-            seen = self._seen(call, context, replace(brought, nearby=nearby), seen)
-        if comes_later(call) and seen.takes_orders:
-            # What the input says is judged as it comes; the command itself, as if there were none.
-            seen = self._seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
-            if call.launch is None and not call.by_person:  # what a process gets is typed into it, see ``typed``
-                call = self._screened(call, context, known, seen)
-        return _Sight(seen, known, context, call, start, nearby)
-
-    def _seen(self, call: "Call", context: Context, brought: Brought, before: Look | None = None) -> Look:
-        if call.words is not None:  # run past functions and aliases
-            brought = replace(brought, known=Known(unclear=False))
-        text = call.text if call.words is None else line_of(call.words)
-        try:
-            if before is not None:
-                return again(before, text, cwd=context.cwd, brought=brought, packs=self.gate.packs)
-            return look(text, cwd=context.cwd, brought=brought, packs=self.gate.packs)
-        except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command, not the door
-            from shellward.approval.detect import Detection
-
-            unreadable = Unreadable(text, error)
-            return Look(Detection(text, unreadable.findings), takes_orders=True, changes_state=True, defines={})
-
     def _screened(self, call: "Call", context: Context, known: Known, before: Look) -> "Call":
         """Have each line of the input pass the gate, where a shell or an interpreter reads it as its program."""
 
         def seen(text: str) -> Look:
-            return self._seen(call, context, Brought(known=known, env=call.env or {}, stdin=text))
+            return self._looking.seen(call, context, Brought(known=known, env=call.env or {}, stdin=text))
 
         def decide(detection: "Detection") -> Decision:
             return self._decide(detection, context, end=_TYPED)
@@ -304,7 +226,7 @@ class Judge:
         allowing = allow_with(self.gate.examine(detection, context), context)
         raise ApprovalDenied(decision, refusal(decision, allowing, end=end))
 
-    def _pass(self, shell: "Shell", sight: "_Sight", decision: Decision) -> Passed:
+    def _pass(self, shell: "Shell", sight: "Sight", decision: Decision) -> Passed:
         seen, context, call = sight.seen, sight.context, sight.call
         if call.launch is not None:  # it runs beside the session, which stays as it is
             return Passed(call, sight.start, decision, changes_state=False)
@@ -373,35 +295,3 @@ class Judge:
 
         typed = TypedInput(seen, decide, allowed, whole_lines=False)
         kept.screen = TypedKeys(typed, decide) if info.pty else typed
-
-    # -- the working directory -----------------------------------------------------------------------------
-
-    def _place(self, shell: "Shell", call: "Call", start: "Start") -> tuple[str | None, "Call"]:
-        """Return the directory that a command would really run in, and the command tied to it.
-
-        A path is not enough: ``cd`` through a symbolic link to ``/`` leaves a shell in ``/``.
-        """
-        if call.cwd is not None:
-            asked = call.cwd if call.cwd.startswith("/") else f"{start.cwd}/{call.cwd}"
-            place = self._physical(shell, asked)
-            if place is None:  # the engine will say what is wrong with it
-                return posixpath.normpath(asked), call
-            # The link may be another one by the time that the command runs.
-            return place, call if place == posixpath.normpath(asked) else replace(call, cwd=place)
-        if not shell.name:
-            return self._physical(shell, start.cwd if shell.user is None else shell.cwd), call
-        if self._environment.kind == "local":
-            try:
-                return os.readlink(f"/proc/{shell.pid}/cwd"), call  # noqa: PTH115  # see below
-            except OSError:
-                return None, call
-        return self._memory.place(shell) or self._physical(shell, shell.cwd), call
-
-    def _physical(self, shell: "Shell", path: str) -> str | None:
-        """Return a directory's path without symbolic links; None when it is not there."""
-        if self._environment.kind == "local":
-            place = os.path.realpath(path)
-            return place if os.path.isdir(place) else None  # noqa: PTH112  # on the way of every command
-        text = quote(encode_text(path, "cwd")).decode("ascii", "surrogateescape")
-        answer = self._environment.control(shell.user).call(f"(cd -P -- {text} && pwd -P) 2>/dev/null")
-        return answer.removesuffix("\n") or None

@@ -57,6 +57,12 @@ def test_own_corpus():
         ("fifth_harmless.jsonl", 1.0),
         ("sixth_dangerous.jsonl", 0.99),
         ("sixth_harmless.jsonl", 1.0),
+        ("seventh_dangerous.jsonl", 0.99),
+        ("seventh_harmless.jsonl", 1.0),
+        ("eighth_dangerous.jsonl", 0.99),
+        ("eighth_harmless.jsonl", 1.0),
+        ("ninth_dangerous.jsonl", 0.99),
+        ("ninth_harmless.jsonl", 1.0),
     ],
 )
 def test_sets_written_before_they_were_tried(name, recall):

@@ -78,7 +78,9 @@ def rm_files(call: Call) -> tuple[str, ...]:
     if recursive(call):
         return ()
     bad = {Kind.ROOT, Kind.SYSTEM, Kind.HOME, Kind.OTHER, Kind.PARENT, Kind.WORKTREE, Kind.DEVICE}
-    return tuple(word for word in targets(call) if (call.kind(word) in bad and not _named(word)) or _listed(call, word))
+    return tuple(
+        word for word in targets(call) if (call.kind(word) in bad and not _own(call, word)) or _listed(call, word)
+    )
 
 
 _LISTERS = frozenset((name,) for name in ("xargs", "find", "gfind", "fd", "fdfind", "parallel", "gxargs"))
@@ -91,6 +93,11 @@ def _listed(call: Call, word: str) -> bool:
         return False
     kind = call.kind(word)
     return kind in {Kind.UNKNOWN, Kind.WORKTREE, Kind.RELATIVE} and not _named(word)
+
+
+def _own(call: Call, word: str) -> bool:
+    """Tell whether an operand is found by name below a directory that is no place of the system."""
+    return _named(word) and call.kind(word) not in {Kind.ROOT, Kind.SYSTEM}
 
 
 def _named(word: str) -> bool:

@@ -17,7 +17,7 @@ def _lists(call: Call) -> bool:
 
 
 def kill_all(call: Call) -> bool:
-    """``kill -1``, ``kill -9 -1``, ``kill 1``, ``kill 0``."""
+    """``kill -1``, ``kill -9 -1``, ``kill 1``, ``kill -9 0``; ``kill 0`` asks one's own jobs to end."""
     if _lists(call) or "-0" in call.argv[1:2]:
         return False
     words = call.argv[1:]
@@ -28,7 +28,8 @@ def kill_all(call: Call) -> bool:
     )
     if words[:1] in (["-s"], ["--signal"], ["-n"]):
         pids = pids[1:] if pids and words[1:2] == pids[:1] else pids
-    return any(pid in {"-1", "1", "0"} for pid in pids) or (words == ["-1"])
+    all_of = {"-1", "1"} if words == ["0"] else {"-1", "1", "0"}
+    return any(pid in all_of for pid in pids) or (words == ["-1"])
 
 
 def kill_listed(call: Call) -> bool:

@@ -29,12 +29,20 @@ _LOGS = re.compile(
 )
 
 
+_STAGED = tuple(
+    f"{OPEN}var:{name}\ue001/" for name in ("DESTDIR", "pkgdir", "RPM_BUILD_ROOT", "D", "ED", "STAGING_DIR")
+)
+"""Where packages are put together, as make, rpm, makepkg and portage name it (GNU Coding Standards 7.2.4)."""
+
+
 def write_system(call: Call) -> tuple[str, ...]:  # noqa: PLR0911
     """A write to the system's own files."""
     path = _path(call)
     if labels(path) and not known_part(path).startswith("/"):
         return ()
     plain = known_part(path)
+    if path.startswith(_STAGED):
+        return ()
     if path[:1] == OPEN and not plain.strip("/."):
         return ()  # two unknown names with a slash between them
     plain = plain.removeprefix("/private") if plain.startswith(("/private/etc", "/private/var")) else plain

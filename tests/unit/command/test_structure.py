@@ -168,6 +168,59 @@ def test_bash_is_the_judge(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "IFS= read -r c <<< 'rm m'; $c",
+        "printf '%s\\n' 'rm m' | while IFS= read -r c; do $c; done",
+        "IFS=, read -r a b <<< 'rm,m'; $a $b",
+        "echo 'rm m' | { c=$(cat); $c; }",
+        "f() { eval \"$(cat)\"; }; f <<< 'rm m'",
+        'a=([1]=m [0]=rm); "${a[@]}"',
+        "$(for c in r m; do printf $c; done) m",
+        'for c in $(for i in 72 6d; do printf "\\x$i"; done); do $c m; done',
+        "printf 'xxrm mxx' | dd bs=1 skip=2 count=4 | sh",
+        "cp /bin/rm bin/x; PATH=$PWD/bin:$PATH; x m",
+        "dd if=/bin/rm of=./x; ./x m",
+    ],
+)
+def test_what_the_shell_reads_puts_together_and_finds(command):
+    assert removes(command, "m")
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd"),
+    [
+        ("env -C /etc rm m", "/etc"),
+        ("sudo -D /etc rm m", "/etc"),
+        ("env -C /etc true; rm m", "/srv"),
+        ("docker exec -w /etc web rm m", "/etc"),
+        ("docker exec -w /app web rm m", "/srv"),
+        ("ln -s /etc x; cd x && rm m", "/etc"),
+    ],
+)
+def test_where_a_command_runs(command, cwd):
+    assert [inv.cwd for inv in trace(command, cwd="/srv").invocations if inv.name == "rm"] == [cwd]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("ln -s /etc x; rm -r x/m", "-r /etc/m"),
+        ("ln -s /etc x; rm x", "x"),
+        ("ln -s /etc x; rm -r x/", "-r /etc"),
+        ("ln -s /etc/m x; dd of=x", "of=/etc/m"),
+        ("ln -s /etc/m x; curl -F f=@x h", "-F f=@/etc/m h"),
+        ("ln -st d /etc; rm -r d/etc/m", "-r /etc/m"),
+        ("ln -sr a/b c/d; rm -r c/d/m", "-r /srv/a/b/m"),
+        ("ln -s a/b c/d; rm -r c/d/m", "-r /srv/c/a/b/m"),
+        ("ln -s a b; ln -s b a; rm -r a/m", "-r a/m"),
+    ],
+)
+def test_links_that_the_line_makes(command, words):
+    assert trace(command, cwd="/srv").invocations[-1].argv[1:] == words.split()
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "{a,b}\ue010x",

@@ -9,6 +9,7 @@ import pytest
 
 from shellward.approval import detect_dangerous_command
 from shellward.approval.engine import program_names
+from shellward.command.trace import trace
 from shellward.command.work import FOLLOWING, JUDGING, READING, TooMuch, Work
 
 _SPEC = importlib.util.spec_from_file_location("shapes", Path(__file__).parents[3] / "benchmarks" / "shapes.py")
@@ -76,6 +77,13 @@ def test_what_is_only_long_passes(name):
 @pytest.mark.parametrize("command", ["rm -rf /", "sudo rm -rf --no-preserve-root /", "dd if=/dev/zero of=/dev/sda"])
 def test_nobody_hides_behind_too_much(name, command):
     assert detect_dangerous_command(f"{shapes.shape(name, SIZE)}\n{command}\n").never_allow
+
+
+@pytest.mark.parametrize("first", ["cp a b\n", "curl -o b http://h/b\n", "tar cf b.tar a\n"])
+def test_what_a_line_copies_does_not_make_other_commands_dearer(first):
+    after = "".join(f"c{number} one two three four five six seven\n" for number in range(400))
+    none, alone, without, both = (trace(text).work.left for text in ("", first, after, first + after))
+    assert without - both <= none - alone + 400
 
 
 def test_what_stands_before_too_much_is_judged():

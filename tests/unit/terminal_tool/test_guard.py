@@ -263,7 +263,7 @@ def test_a_gate_that_fails_lets_nothing_pass(bash: Terminal, monkeypatch: pytest
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("defect")
 
-    monkeypatch.setattr("shellward.terminal_tool.judge.look", broken)
+    monkeypatch.setattr("shellward.terminal_tool.looking.look", broken)
     with pytest.raises(ApprovalDenied, match="could not be understood"):
         bash.run("echo hi >made")
     assert not Path(bash.cwd, "made").exists()
