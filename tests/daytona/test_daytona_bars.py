@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +14,23 @@ from shellward.testing.services.launch import Launched
 
 CLIENT = Path(__file__).parents[2] / "benchmarks" / "transfer_client.py"
 MB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def usual(launched: Launched) -> Iterator[Launched]:
+    """A service whose minutes are as long as everybody's: clients here have the usual settings, and much to do."""
+    del launched  # it would be skipped, or fail, for want of the same
+    service = Launched("shellward.testing.services.daytona")
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def service(usual: Launched, monkeypatch: pytest.MonkeyPatch) -> Iterator[Launched]:
+    monkeypatch.setenv("DAYTONA_API_KEY", "loopback-key")
+    monkeypatch.setenv("DAYTONA_API_URL", f"{usual.url}/api")
+    yield usual
+    assert usual.lacking() == []
 
 
 @pytest.mark.timeout(300)

@@ -52,7 +52,8 @@ def test_a_large_file_goes_by_the_toolbox(service: Launched, env: Environment, s
 
 def test_a_name_that_is_no_text_goes_by_the_shell(service: Launched, env: Environment, source: Path) -> None:
     before = uploads(service)
-    name = os.fsdecode(b"/tmp/\xff\xfe")
+    name = os.fsdecode(b"/tmp/\xff\xfe/file")
+    env.run(["mkdir", name.removesuffix("/file")]).check()
     env.upload(source, name)
     assert uploads(service) == before
     assert env.stat(name).size == SIZE
@@ -90,7 +91,7 @@ def test_a_user_of_the_sandbox_s_own(service: Launched, source: Path) -> None:
 
 
 def test_a_connection_that_breaks_leaves_what_was_there(service: Launched, env: Environment, source: Path) -> None:
-    env.write_file("/tmp/d/../file", b"old")
+    env.write_file("/tmp/file", b"old")
     service.faults(cut=1_000_000)
     with pytest.raises(ConnectionLost):
         env.upload(source, "/tmp/file")
@@ -101,11 +102,11 @@ def test_a_connection_that_breaks_leaves_what_was_there(service: Launched, env: 
     assert there(env, "/tmp/file") == digest(source)
 
 
-@pytest.mark.parametrize("fault", [{"unavailable": 100}, {"limited": 100}, {"expired": True}])
+@pytest.mark.parametrize("fault", [{"unavailable": 100}, {"limited": 100}])
 def test_a_toolbox_that_takes_nothing_is_not_needed(
     service: Launched, env: Environment, source: Path, fault: dict[str, object]
 ) -> None:
-    """The channels that are open carry it."""
+    """The shell carries it."""
     env.write_file("/tmp/warm", b"x" * SIZE)
     env.run("true")
     service.faults(**fault, match="/process/execute")

@@ -48,7 +48,7 @@ def put(sandbox: Any, path: str, chunks: Iterable[bytes]) -> bool:
         if _run(sandbox, f"[ -f {here} ] && mkdir -m 700 -- {there}"):
             return False
     except ConnectionLost:
-        return False  # the channels that are open may be better off, and say more
+        return False  # the shell's channels may be better off, and say more
     moved = False
     try:
         source = _Source(chunks)

@@ -296,13 +296,13 @@ def _become(request: dict[str, Any], streams: list[int], failing: int, *, termin
         signal.set_wakeup_fd(-1)
         for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(each, signal.SIG_DFL)  # whatever the service was started with
+        what = request.get("cwd") or "/"
+        os.chdir(what)
+        what = request["argv"][0]
         if uid:
             os.setgroups([])
             os.setgid(gid)
             os.setuid(uid)
-        what = request.get("cwd") or "/"
-        os.chdir(what)
-        what = request["argv"][0]
         variables = {"HOME": home, **request["env"]}
         os.execvpe(what, request["argv"], variables)  # noqa: S606  # the words are to be taken as they are
     except OSError as error:
