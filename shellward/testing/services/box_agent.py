@@ -321,7 +321,12 @@ def _map_user() -> None:
 
 def _guard(pid: int) -> None:
     """Wait for the first process of the box; take it along, and with it all that is in the box, when told to end."""
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGKILL))
+
+    def end(*_: object) -> None:
+        with suppress(ProcessLookupError):  # it ends by itself just now
+            os.kill(pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGTERM, end)
     os.waitpid(pid, 0)
 
 
