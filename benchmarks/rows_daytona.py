@@ -1,19 +1,16 @@
 """Rows about Daytona: against its SDK's own calls, all at the loopback service of ``shellward.testing.services``."""
 
-import json
 import os
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from far import far
-from figures import MB, Bar, Measured, Row, Settings, Skipped, compare, quietly, timed
+from figures import Bar, Measured, Row, Settings, Skipped, compare, timed
+from transfers import moved, rows
 
 from shellward import environments
 from shellward.testing.services.launch import Launched
@@ -22,7 +19,6 @@ _DELAY: Final = 0.015
 _SANDBOXES: Final = 50
 _COMMANDS: Final = 20
 _KEY: Final = "loopback-key"
-_CLIENT = Path(__file__).with_name("transfer_client.py")
 
 
 @contextmanager
@@ -114,23 +110,9 @@ def _fifty(settings: Settings) -> Measured:
         return measured
 
 
-def _memory(settings: Settings, *, direction: str) -> Measured:
-    size = settings.of(100 * MB, 4 * MB)
+def _moved(settings: Settings, *, direction: str) -> Measured:
     with _service():
-        before, peak, seconds = json.loads(quietly([sys.executable, str(_CLIENT), "daytona", direction, str(size)]))
-    note = f"{size // MB} MB, none lost, {size / MB / seconds:.0f} MB/s"
-    return Measured((peak - before) / MB, before / MB, 1, note)
-
-
-def _memory_row(direction: str, what: str) -> Row:
-    return Row(
-        f"daytona-{direction}",
-        f"daytona, memory that 100 MB of {what} take",
-        "resident before",
-        "MB",
-        Bar("<", 64, "figure"),
-        partial(_memory, direction=direction),
-    )
+        return moved(settings, "daytona", direction)
 
 
 ROWS = (
@@ -151,7 +133,5 @@ ROWS = (
         Bar("<", 60, "figure"),
         _fifty,
     ),
-    _memory_row("stdout", "standard output"),
-    _memory_row("upload", "an upload"),
-    _memory_row("download", "a download"),
+    *rows("daytona", _moved),
 )

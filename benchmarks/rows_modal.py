@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 
 from far import far
 from figures import Bar, Measured, Row, Settings, Skipped, compare, timed
+from transfers import moved, rows
 
 from shellward import environments
 
 if TYPE_CHECKING:
     from shellward.environments import Environment
+    from shellward.testing.services.modal import ModalService
 
 _DELAY: Final = 0.015
 _SANDBOXES: Final = 50
@@ -24,8 +26,12 @@ _COMMANDS: Final = 20
 
 
 @contextmanager
-def _service(delay: float = 0.0) -> Iterator[None]:
-    """Start a loopback Modal, and point the SDK at it; with a delay, through a slow network."""
+def _service(delay: float = 0.0) -> Iterator["ModalService"]:
+    """Start a loopback Modal, and point the SDK at it; with a delay, through a slow network.
+
+    Raises:
+        Skipped: the SDK or the image is not here.
+    """
     if importlib.util.find_spec("modal") is None or shutil.which("docker") is None:
         raise Skipped("the modal SDK, or the docker command that has its image, is not installed")
     from shellward.testing.services.modal import ModalService
@@ -35,13 +41,13 @@ def _service(delay: float = 0.0) -> Iterator[None]:
         try:
             os.environ.update(service.variables)
             if not delay:
-                yield
+                yield service
                 return
             with far(urlsplit(service.address).port or 0, delay) as port:
                 address = f"http://127.0.0.1:{port}"
                 service.advertise(address)
                 os.environ["MODAL_SERVER_URL"] = address
-                yield
+                yield service
         finally:
             os.environ.clear()
             os.environ.update(before)
@@ -77,7 +83,7 @@ def _far(settings: Settings) -> Measured:
 
 def _many(settings: Settings) -> Measured:
     many = settings.of(_SANDBOXES, 3)
-    with _service(), ThreadPoolExecutor(many) as pool:
+    with _service() as service, ThreadPoolExecutor(many) as pool:
 
         def ours(number: int) -> None:
             with _create(settings) as environment:
@@ -97,12 +103,21 @@ def _many(settings: Settings) -> Measured:
                 process.wait()
             sandbox.terminate()
 
-        return compare(
+        measured = compare(
             timed(lambda: list(pool.map(ours, range(many))), 1),
             timed(lambda: list(pool.map(theirs, range(many))), 1),
             samples=settings.of(4, 1),
-            note="no output mixed",
+            note="no error, no output mixed, nothing left",
         )
+        if left := service.sandboxes():
+            raise RuntimeError(f"{len(left)} sandboxes are left")
+        service.assert_complete()
+        return measured
+
+
+def _moved(settings: Settings, *, direction: str) -> Measured:
+    with _service():
+        return moved(settings, "modal", direction, settings.image)
 
 
 ROWS = (
@@ -130,4 +145,5 @@ ROWS = (
         Bar("<=", 1.0),
         _many,
     ),
+    *rows("modal", _moved),
 )

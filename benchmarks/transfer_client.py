@@ -1,6 +1,6 @@
 """A client in a process of its own: moves bytes once, prints its memory before, at its peak, and the seconds, as JSON.
 
-Arguments: kind, ``stdout``, ``upload`` or ``download``, and the number of bytes.
+Arguments: kind, ``stdout``, ``upload`` or ``download``, the number of bytes, and an image where it is not the default.
 """
 
 import contextlib
@@ -46,9 +46,10 @@ def _download(environment: Environment, path: Path, _other: Path) -> str:
     return _digest(path)
 
 
-def main(kind: str, direction: str, size: int) -> None:
+def main(kind: str, direction: str, size: int, *image: str) -> None:
     """Run it."""
-    with environments.create(kind) as environment, tempfile.TemporaryDirectory() as directory:
+    config = {"image": image[0]} if image else {}
+    with environments.create(kind, **config) as environment, tempfile.TemporaryDirectory() as directory:
         source, sink = Path(directory, "source"), Path(directory, "sink")
         _fill(source, size)
         if direction != "upload":
@@ -66,4 +67,4 @@ def main(kind: str, direction: str, size: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), *sys.argv[4:])

@@ -2,10 +2,12 @@
 
 import pytest
 
+CLOUDS = ("modal-cloud", "daytona-cloud")
 SLOW_PLACES = (
     "local-busybox",  # the quick lane has busybox in a container
     *("ssh-sh", "ssh-root", "ssh-container"),  # further users of a server that it reaches already
-    *("daytona", "modal", "modal-busybox", "modal-cloud"),  # loopback services, one slower than the other
+    *("daytona", "modal", "modal-busybox"),  # loopback services
+    *CLOUDS,
 )
 
 LONG = ("ways_to_hide", "interrupt_at_any_moment", "living_client_keeps_its_lease", "keeps_its_sandbox")
@@ -20,11 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = None if call is None else call.params.get("suite")
         if place is not None:
             group = place.name  # one suite, so one environment that most of its checks share
-            long = place.name not in FIRST_PLACES and any(each in item.name for each in LONG)
-            if long or place.name in SLOW_PLACES:
-                item.add_marker(pytest.mark.slow)
-            if "daemon_restarted" in item.name:
-                item.add_marker(pytest.mark.alone)
+            _mark(item, place.name)
         elif "unit/aio" in item.nodeid:
             group = "aio"  # they look for processes by name
         elif "/ssh/" in item.nodeid:
@@ -40,6 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+def _mark(item: pytest.Item, place: str) -> None:
+    """Mark a check of the suite for the lanes that it belongs to."""
+    if place in SLOW_PLACES or (place not in FIRST_PLACES and any(each in item.name for each in LONG)):
+        item.add_marker(pytest.mark.slow)
+    if place in CLOUDS:
+        item.add_marker(pytest.mark.cloud)
+    if "daemon_restarted" in item.name:
+        item.add_marker(pytest.mark.alone)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

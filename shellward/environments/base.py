@@ -209,6 +209,7 @@ class Putting(Protocol):
         Raises:
             OSError: it cannot be written to.
             ConnectionLost: the connection broke.
+            EnvironmentUnavailable: whoever takes the data refuses to.
         """
         ...
 

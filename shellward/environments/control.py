@@ -208,8 +208,14 @@ class Control:
         return int(left), int(shells)
 
     def idle(self, execution: Execution) -> bool:
-        """Whether the shell waits for its next command, though it has not said that this one is over."""
-        return self.call(f"sw_idle {execution.shell_pid} {execution.holder}").strip() == "idle"
+        """Whether the shell does nothing more for this command, though it has not said that it is over.
+
+        It waits for its next command already, or it runs in circles and will for good (scripts/runaway.sh).
+        """
+        which = f"{execution.shell_pid} {execution.holder}"
+        if self.call(f"sw_idle {which}").strip() == "idle":
+            return True
+        return self.ask("runaway.sh", f"sw_runaway {which}").strip() == "runaway"
 
     def end_all(self) -> None:
         """End all that is ours in the sandbox, but for this shell."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from shellward.core.errors import ConnectionLost
-from shellward.environments.local import memory_backed
+from shellward.environments.machine import memory_backed
 from shellward.environments.pipes import PipeChannel
 
 INSIDE: Final = "/run/shellward-door"

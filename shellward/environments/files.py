@@ -49,6 +49,9 @@ _ERRORS = {
     "not a regular file": errno.EINVAL,
 }
 
+_TOLD = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+"""Errors that a way past the shell tells when it knows them; of others the shell finds out."""
+
 _META = re.compile(rb"([0-9a-f]+) (\d+) (-?\d+) (\d+) (\d+)/\./")
 
 
@@ -164,7 +167,9 @@ def _put(environment: "Environment", backend: Putting, path: str, values: str, d
         done = backend.put(part, _pieces(data))
     except ConnectionLost:
         raise
-    except OSError:
+    except OSError as error:
+        if error.errno in _TOLD:
+            raise OSError(error.errno, os.strerror(error.errno), path) from error
         _run(environment, f"({place}{filescripts.COMPLAIN})", path)
     finally:
         if not done:

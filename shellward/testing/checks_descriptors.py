@@ -99,7 +99,8 @@ def closing_them_in_a_loop(t: Trial) -> None:
     session = t.session()
     script = 'for f in /proc/$$/fd/*; do n=${f##*/}; case $n in 0|1|2) ;; *) eval "exec $n>&-" 2>/dev/null;; esac; done'
     with at_most(8, script):
-        session.run(f"{script}; (exit 6)", timeout=7)
+        result = session.run(f"{script}; (exit 6)", timeout=7)
+    assert not result.timed_out, "a shell that runs in circles was not noticed"
     _assert_speaks(session, script)
 
 

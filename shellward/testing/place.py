@@ -320,28 +320,35 @@ def singularity_named(begin: str) -> list[str]:
     ]
 
 
-_TABLE = r"""
+TABLE = r"""
 for p in /proc/[0-9]*; do
   IFS= read -r l <"$p/stat" || continue
   printf '%s %s ' "${p#/proc/}" "$(printf %s "${l##*) }" | cut -c1)"
-  tr '\\0\\n' '  ' <"$p/cmdline"
+  tr '\0\n' '  ' <"$p/cmdline"
   echo
 done 2>/dev/null
+: shellward-table
 """
+"""What lists a sandbox's processes for ``table_rows``, wherever there is a ``sh``."""
+
+
+def table_rows(said: str) -> list[Seen]:
+    """Read what TABLE has printed; what has printed it is left out."""
+    rows = (line.split(None, 2) for line in said.splitlines())
+    found = [Seen(int(row[0]), row[1], row[2] if len(row) > 2 else "") for row in rows if len(row) > 1]
+    return [row for row in found if "shellward-table" not in row.args]
 
 
 def modal_processes(env: Viewed) -> list[Seen]:
-    """Ask Modal for a sandbox's processes, with a command of the SDK's own; those of that command are left out."""
+    """Ask Modal for a sandbox's processes, with a command of the SDK's own."""
     import modal
 
     try:
         sandbox = modal.Sandbox.from_id(env.handle.partition(":")[2])
-        said: str = sandbox.exec("sh", "-c", _TABLE, "shellward-table").stdout.read()
+        said: str = sandbox.exec("sh", "-c", TABLE).stdout.read()
     except modal.exception.Error:
         return []  # it has ended
-    rows = (line.split(None, 2) for line in said.splitlines())
-    found = [Seen(int(row[0]), row[1], row[2] if len(row) > 2 else "") for row in rows if len(row) > 1]
-    return [row for row in found if "shellward-table" not in row.args]
+    return table_rows(said)
 
 
 def local_small_disk(directory: Path) -> AbstractContextManager[SmallDisk]:

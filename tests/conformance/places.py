@@ -10,13 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from shellward.testing.daytona_place import (
-    daytona_absent,
-    daytona_evicts,
-    daytona_labelled,
-    daytona_processes,
-    daytona_small_disk,
-)
+from shellward.testing.daytona_place import daytona_absent
 from shellward.testing.place import (
     Faults,
     Place,
@@ -35,6 +29,7 @@ from shellward.testing.place import (
 )
 
 from .common import IS_ROOT, LABEL, ROOT, RUN, can_mount
+from .places_daytona import daytona, daytona_cloud, why_no_key
 from .places_modal import modal, modal_cloud, why_no_account, why_no_service
 from .ssh_places import SSH, SSH_CONTAINER
 
@@ -194,62 +189,6 @@ def singularity(name: str, changes: dict[str, Any] | None = None, **more: Any) -
     )
 
 
-def daytona(name: str, changes: dict[str, Any] | None = None, **more: Any) -> Place:
-    """The loopback service of ``shellward.testing.services``, which the first test of a place starts."""
-    return Place(
-        name=name,
-        kind="daytona",
-        large_file=100_000_000,
-        shell_processes=9,  # two terminals' shells and what moves their bytes
-        config={"labels": {"conformance": f"{RUN}-{name}"}, **(changes or {})},
-        processes=daytona_processes,
-        left_behind=lambda: daytona_labelled("conformance", f"{RUN}-{name}"),
-        faults=Faults(
-            kill_sandbox=daytona_evicts,
-            restart_daemon="a cloud does not restart; tests/daytona has what breaks",
-            small_disk=daytona_small_disk,
-            small_memory="the loopback service limits nothing",
-            few_pids="the loopback service limits nothing",
-            shared_directory="nothing of this machine is mounted in a cloud",
-        ),
-        refusals=[
-            Refusal(name="no key", variables={"DAYTONA_API_KEY": ""}, mentions=("DAYTONA_API_KEY",)),
-            Refusal(name="wrong key", variables={"DAYTONA_API_KEY": "wrong"}, mentions=("DAYTONA_API_KEY",)),
-            Refusal(name="closed port", config={"api_url": "http://127.0.0.1:9/api"}, mentions=("cannot be reached",)),
-            Refusal(name="missing snapshot", config={"snapshot": "no-such-snapshot"}, mentions=("no-such-snapshot",)),
-            Refusal(name="missing image", config={"image": "no-such/image:1"}, mentions=("no-such/image:1",)),
-        ],
-        wrong_settings={
-            "colour": "blue",
-            "env": 7,
-            "cwd": 7,
-            "snapshot": 7,
-            "image": 7,
-            "api_key": 7,
-            "api_url": 7,
-            "target": 7,
-            "user": {},
-            "language": "cobol",
-            "cpus": 2,
-            "memory": "plenty",
-            "disk": "much",
-            "gpus": "many",
-            "labels": "x",
-            "volumes": [{"nome": "x"}],
-            "network": "bridged",
-            "network_allow": "all",
-            "public": "perhaps",
-            "lease": "soon",
-            "auto_stop": -1,
-            "auto_archive": -1,
-            "auto_delete": -2,
-            "ttl": -1,
-            "create_timeout": 0,
-        },
-        **more,
-    )
-
-
 @contextlib.contextmanager
 def _small_disk_inside(directory: Path) -> Iterator[SmallDisk]:
     with local_small_disk(directory):
@@ -285,7 +224,7 @@ else:
 DAYTONA = daytona("daytona")
 MODAL = modal("modal", "shellward/sandbox:latest")
 MODAL_BUSYBOX = modal("modal-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
-CLOUD = (modal_cloud(),) if os.environ.get("SHELLWARD_TEST_CLOUD") else ()
+CLOUD = (modal_cloud(), daytona_cloud()) if os.environ.get("SHELLWARD_TEST_CLOUD") == "1" else ()
 PLACES = (
     LOCAL_BASH,
     LOCAL_SH,
@@ -338,7 +277,7 @@ _ABSENT = {
     "docker": _no_image,
     "ssh": _no_sshd,
     "singularity": _no_apptainer,
-    "daytona": lambda place: daytona_absent(),  # noqa: ARG005
+    "daytona": lambda place: why_no_key() if place.name == "daytona-cloud" else daytona_absent(),
     "modal": _no_modal,
 }
 

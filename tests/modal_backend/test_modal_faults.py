@@ -1,5 +1,6 @@
 """The service fails in the middle: nothing is lost that the protocol can keep, and nothing runs twice."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -7,10 +8,14 @@ import sys
 import textwrap
 import threading
 import time
+from collections import deque
 
 import pytest
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.types import StreamName
+from shellward.environments.base import Piece
+from shellward.environments.modal.channel import ModalChannel
 from shellward.testing.services.modal import ModalService
 from shellward.testing.trial import eventually
 
@@ -152,3 +157,22 @@ def test_a_program_that_forgets_to_close(service: ModalService) -> None:
     body = f"from shellward import environments; environments.create('modal', image={IMAGE!r}).run('true')"
     subprocess.run([sys.executable, "-c", body], check=True, env=client_variables(service), timeout=60)
     assert service.sandboxes() == []
+
+
+def test_who_waits_for_room_is_woken_after_there_is_some() -> None:
+    """Woken before, the stream would see none, wait again, and wait for ever."""
+    channel = object.__new__(ModalChannel)
+    seen: list[int] = []
+
+    class Loop:
+        def call_soon_threadsafe(self, call: object) -> None:
+            del call
+            seen.append(channel._waiting)
+
+    channel._loop = Loop()  # type: ignore[assignment]
+    channel._room = asyncio.Event()
+    channel._pieces = deque([Piece(StreamName.STDOUT, b"x" * (3 << 20))])
+    channel._waiting = 3 << 20
+    channel._ended = channel._closed = True
+    assert channel._take() is not None
+    assert seen == [0]

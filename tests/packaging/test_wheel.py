@@ -13,6 +13,18 @@ import shellward
 
 ROOT = Path(__file__).parents[2]
 INSTALL_LINE = "pip install 'shellward[docker]'"
+RUN_AT_A_LOOPBACK_SERVICE = """
+import sys
+import shellward
+from shellward import environments
+assert shellward.__file__.startswith(sys.argv[2]), shellward.__file__
+with environments.create(sys.argv[1]) as env:
+    print(env.run("echo $((6 * 7))").stdout, end="")
+"""
+SERVICES = {
+    "modal": lambda url: {"MODAL_SERVER_URL": url, "MODAL_TOKEN_ID": "ak-x", "MODAL_TOKEN_SECRET": "as-x"},
+    "daytona": lambda url: {"DAYTONA_API_URL": f"{url}/api", "DAYTONA_API_KEY": "loopback-key"},
+}
 TRY_DOCKER = """
 from shellward import MissingDependency, environments
 try:
@@ -131,3 +143,49 @@ def test_command_line_without_the_extra_answers_with_the_install_line(plain: Ins
 def test_docker_with_its_extra_can_be_imported(with_docker: Installed) -> None:
     done = with_docker.run("python", "-c", "import docker, shellward.environments.docker")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", SERVICES)
+def test_a_loopback_service_without_its_extra_answers_with_the_install_line(plain: Installed, kind: str) -> None:
+    service = f"shellward.testing.services.{kind}"
+    done = plain.run("python", "-m", service)
+    assert done.returncode != 0
+    assert f"pip install 'shellward[{kind}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert plain.run("python", "-m", service, "--help").returncode == 0
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("kind", SERVICES)
+def test_a_loopback_service_of_the_wheel_serves(wheel: Path, tmp_path: Path, kind: str) -> None:
+    """With the SDKs of the tests' own environment: they are many, and not what is looked at here."""
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path / "site")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "SHELLWARD_HOME": str(tmp_path / "home")}
+    module = f"shellward.testing.services.{kind}"
+    fault = {"modal": "TaskExecStart=unavailable,times=1", "daytona": "unavailable=1"}[kind]
+    with subprocess.Popen(
+        [sys.executable, "-m", module, "--until-eof", "--fault", fault],
+        cwd=empty,
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as service:
+        assert service.stdin is not None
+        assert service.stdout is not None
+        url = service.stdout.readline().strip()
+        assert url
+        done = subprocess.run(
+            [sys.executable, "-c", RUN_AT_A_LOOPBACK_SERVICE, kind, str(tmp_path / "site")],
+            cwd=empty,
+            env={**variables, **SERVICES[kind](url)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        service.stdin.close()
+        assert service.wait(30) == 0
+    assert (done.returncode, done.stdout) == (0, "42\n"), done.stderr

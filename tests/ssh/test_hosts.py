@@ -11,7 +11,7 @@ import pytest
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
-from shellward.environments.ssh.boot import setup
+from shellward.environments.keeping import setup
 from shellward.environments.ssh.host import ask
 from shellward.testing.place import Handle, ssh_left_behind, ssh_processes, ssh_small_disk, sshd_directory
 from shellward.testing.trial import eventually

@@ -8,19 +8,22 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.core.types import Stats
+from shellward.environments import keeping
 from shellward.environments.base import Capabilities, Channel, PtySize
-from shellward.environments.daytona import boot
+from shellward.environments.daytona import boot, snapshots, upload
 from shellward.environments.daytona.channel import PairChannel, TerminalChannel
 from shellward.environments.daytona.client import Client, again, explained, mapped, sdk, short
-from shellward.environments.daytona.config import KIND, Kept
+from shellward.environments.daytona.config import KIND, DaytonaConfig, Kept
+from shellward.environments.daytona.making import delete, make
 from shellward.environments.daytona.sandbox import state
 from shellward.environments.daytona.socket import Refused, Wire, http
-from shellward.environments.ssh import boot as keeping
 
 _READY = 20.0
 _PAUSES = (0.3, 1.0)
@@ -29,19 +32,29 @@ _RENEW = 10.0
 
 
 class DaytonaBackend:
-    """See Backend."""
+    """See Backend.
+
+    Args:
+        client: the SDK's.
+        sandbox: likewise.
+        scratch: directory of the environment in it.
+        kept: what of the settings is kept there.
+        settings: all of them; None: they are not known, so that no other sandbox can be made with them.
+    """
 
     kind = KIND
 
-    def __init__(self, client: Client, sandbox: Any, scratch: str, kept: Kept) -> None:
+    def __init__(
+        self, client: Client, sandbox: Any, scratch: str, kept: Kept, settings: DaytonaConfig | None = None
+    ) -> None:
         self.client = client
         self.sandbox = sandbox
         self.scratch = scratch
         self.processes = f"{scratch}/processes"
         self.lease: float | None = kept.lease
         self._kept = kept
+        self._settings = settings
         self._http = http()
-        self._toolbox = f"{sandbox.toolbox_proxy_url.rstrip('/')}/{sandbox.id}"
         self._channels: set[PairChannel | TerminalChannel] = set()
         self._lock = threading.Lock()
         self._ended = False
@@ -55,7 +68,7 @@ class DaytonaBackend:
     @property
     def capabilities(self) -> Capabilities:
         """See Backend."""
-        return Capabilities(expose=True, attach=True, pty=True, isolated=True)
+        return Capabilities(snapshot=self._settings is not None, expose=True, attach=True, pty=True, isolated=True)
 
     def open(
         self,
@@ -132,7 +145,8 @@ class DaytonaBackend:
     def _one_wire(self, size: PtySize) -> Wire:
         name = f"shellward-{secrets.token_hex(8)}"
         variables = {keeping.SANDBOX: f"{keeping.mark(self.scratch)};", "HISTFILE": "/dev/null"}
-        return Wire.open(self._http, self._toolbox, self.client.key, name=name, size=size, env=variables)
+        url = f"{self.sandbox.toolbox_proxy_url.rstrip('/')}/{self.sandbox.id}"
+        return Wire.open(self._http, url, self.client.key, name=name, size=size, env=variables)
 
     def _start(self, wires: Sequence[tuple[Wire, bytes]]) -> None:
         """Have the shells at terminals read a script each, and run it."""
@@ -217,13 +231,37 @@ class DaytonaBackend:
         self._close_channels()
         self._release()
 
+    def put(self, path: str, chunks: Iterable[bytes]) -> bool:
+        """See Putting."""
+        return upload.put(self.sandbox, path, chunks)
+
     def snapshot(self) -> str:
-        """See Backend."""
-        raise Unsupported("take snapshots", KIND)
+        """See Backend. It is one of Daytona's, which ``create(snapshot=...)`` takes, too."""
+        self._known("take snapshots")
+        return snapshots.save(self.client, self.sandbox, keeping.mark(self.scratch))
 
     def restore(self, snapshot: str) -> None:
         """See Backend."""
-        raise Unsupported(f"go back to snapshot {snapshot!r}", KIND)
+        settings = self._known(f"go back to snapshot {snapshot!r}")
+        plain = {"image": None, "cpus": None, "memory": None, "disk": None, "gpus": 0}
+        settings = msgspec.structs.replace(settings, snapshot=snapshot, **plain)
+        if not snapshots.ready(self.client, snapshot):
+            raise EnvironmentUnavailable(f"snapshot {snapshot} is not ready; try again later")
+        before, named = self.sandbox, settings.name is not None
+        if named:  # the next can have it only when its holder is gone
+            self._close_channels()
+            delete(before)
+        made = make(self.client, settings, first=snapshots.left_in(snapshot))
+        self.sandbox, self.scratch, self._kept, self._settings = made.sandbox, made.scratch, made.kept, settings
+        self.processes = f"{made.scratch}/processes"
+        if not named:
+            self._close_channels()
+            delete(before)
+
+    def _known(self, what: str) -> DaytonaConfig:
+        if self._settings is None:  # volumes, labels, what it may reach: a sandbox without those would be another one
+            raise Unsupported(what, KIND, "only the client that made it knows all its settings")
+        return self._settings
 
     def expose(self, port: int) -> str:
         """See Backend. A preview link; a private one wants its token in the header ``x-daytona-preview-token``."""

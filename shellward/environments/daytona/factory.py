@@ -1,7 +1,5 @@
 """What the module offers: environments made, found, listed and removed (see BackendFactory)."""
 
-import re
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,14 +10,14 @@ import msgspec
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency
 from shellward.core.limits import LEASE
 from shellward.core.types import EnvironmentInfo
+from shellward.environments import keeping
 from shellward.environments.base import Diagnosis, OnStep
 from shellward.environments.config import parse_config
 from shellward.environments.daytona.backend import DaytonaBackend
-from shellward.environments.daytona.client import Client, again, explained, mapped, sdk, short
+from shellward.environments.daytona.client import Client, again, explained, mapped, sdk
 from shellward.environments.daytona.config import KIND, LABEL, DaytonaConfig, Kept, check
-from shellward.environments.daytona.sandbox import found, parameters, run, state
-from shellward.environments.owner import owner
-from shellward.environments.ssh import boot as keeping
+from shellward.environments.daytona.making import make
+from shellward.environments.daytona.sandbox import found, run, state
 
 
 def create(config: Mapping[str, object], progress: OnStep | None = None) -> DaytonaBackend:
@@ -28,72 +26,12 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Dayt
     settings = parse_config(DaytonaConfig, config, KIND)
     check(settings)
     client = Client(settings)
-    name = secrets.token_hex(10)
-    sandbox = None
     try:
-        labels = {
-            **settings.labels,
-            f"{LABEL}.id": name,
-            f"{LABEL}.owner": owner(),
-            f"{LABEL}.lease": f"{settings.lease:g}",
-        }
-        sandbox = _made(client, settings, labels, progress)
-        kept = Kept(cwd="", env=settings.env, lease=settings.lease)
-        text = keeping.setup(name, msgspec.json.encode(kept), settings.cwd, max(1, round(settings.lease)))
-        answer = run(sandbox, text, "sandbox")
-        where = re.search(rf"^(/.*/shellward-{name})\n(/.*)\n\Z", answer, re.MULTILINE | re.DOTALL)
-        if where is None:
-            raise EnvironmentUnavailable(f"the sandbox does not work as one: {short(answer)}")  # noqa: TRY301
-        return DaytonaBackend(client, sandbox, where[1], msgspec.structs.replace(kept, cwd=where[2]))
+        made = make(client, settings, progress)
     except BaseException:
-        try:
-            if sandbox is not None:
-                _delete(sandbox)
-        finally:
-            client.close()
+        client.close()
         raise
-
-
-def _made(client: Client, settings: DaytonaConfig, labels: dict[str, str], progress: OnStep | None) -> Any:
-    daytona = sdk()
-    began = f"sandbox of {settings.image or settings.snapshot or 'the default snapshot'!r}"
-    more: dict[str, Any] = {}
-    if settings.image is not None and progress is not None:
-        more["on_snapshot_create_logs"] = progress
-
-    def make() -> Any:
-        try:
-            return client.api.create(parameters(client, settings, labels), timeout=settings.create_timeout, **more)
-        except daytona.DaytonaServiceUnavailableError:
-            _clear(client, labels[f"{LABEL}.id"])  # it may be there all the same; then the next one would be a second
-            raise
-
-    try:
-        return again(make)
-    except daytona.DaytonaError as error:
-        _clear(client, labels[f"{LABEL}.id"])
-        raise EnvironmentUnavailable(explained(error, began)) from error
-    except BaseException:
-        _clear(client, labels[f"{LABEL}.id"])
-        raise
-
-
-def _clear(client: Client, name: str) -> None:
-    """Remove what a creation that failed has left: a sandbox may be there, and cost."""
-    daytona = sdk()
-    try:
-        for each in client.api.list(daytona.ListSandboxesQuery(labels={f"{LABEL}.id": name})):
-            _delete(each)
-    except daytona.DaytonaError:
-        return  # its own time limits remain
-
-
-def _delete(sandbox: Any) -> None:
-    daytona = sdk()
-    try:
-        sandbox.delete()
-    except daytona.DaytonaError:
-        return  # its own time limits remain
+    return DaytonaBackend(client, made.sandbox, made.scratch, made.kept, settings)
 
 
 def attach(handle: str) -> DaytonaBackend:

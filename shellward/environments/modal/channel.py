@@ -215,9 +215,10 @@ class ModalChannel:
     def _take(self) -> list[Piece] | None:
         pieces = list(self._pieces)
         self._pieces.clear()
-        if self._waiting > _AHEAD:
+        # First the number: who is woken before it is changed would go to sleep again, and nobody would wake him.
+        full, self._waiting = self._waiting > _AHEAD, 0
+        if full:
             self._loop.call_soon_threadsafe(self._room.set)
-        self._waiting = 0
         if not pieces and (self._ended or self._closed):
             return None
         if not self._ended:

@@ -17,7 +17,7 @@ from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
 from shellward.environments.door import Door
-from shellward.environments.local import spawn
+from shellward.environments.machine import spawn
 from shellward.environments.singularity import binary, records, snapshots
 from shellward.environments.singularity.config import KIND, PROCESSES, SCRATCH, SingularityConfig, check
 from shellward.environments.singularity.images import resolve

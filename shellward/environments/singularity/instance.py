@@ -24,7 +24,7 @@ from shellward.core.errors import ConfigError, EnvironmentUnavailable
 from shellward.environments.base import OnStep
 from shellward.environments.door import INSIDE, Door
 from shellward.environments.encoding import script
-from shellward.environments.local import memory_backed
+from shellward.environments.machine import memory_backed
 from shellward.environments.owner import owner
 from shellward.environments.singularity import records
 from shellward.environments.singularity.binary import call, failed, short, variables

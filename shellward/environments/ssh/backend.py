@@ -15,6 +15,7 @@ import msgspec
 
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency, Unsupported
 from shellward.core.types import EnvironmentInfo, Stats
+from shellward.environments import keeping
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
 from shellward.environments.ssh import boot, records, sftp
@@ -180,7 +181,7 @@ class SshBackend:
 
     def stats(self) -> Stats:
         """See Backend. Of the processes that live now; the host's own and others' are not among them."""
-        ticks, pages, count, page = map(int, call(self.pool, boot.usage(self.scratch)).split())
+        ticks, pages, count, page = map(int, call(self.pool, keeping.usage(self.scratch)).split())
         return Stats(cpu_seconds=ticks / _TICKS, memory_bytes=pages * page, pids=count)
 
 
@@ -197,7 +198,7 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshB
         pool.connect()
         name = secrets.token_hex(10)
         kept = Kept(cwd="", env=settings.env, lease=settings.lease, shell=settings.shell)
-        text = boot.setup(name, msgspec.json.encode(kept), settings.cwd, seconds(settings.lease))
+        text = keeping.setup(name, msgspec.json.encode(kept), settings.cwd, seconds(settings.lease))
         answer = ask(pool, text)
         where = re.search(rf"^(/.*/shellward-{name})\n(/.*)\n\Z", answer.out, re.MULTILINE | re.DOTALL)
         if answer.status != 0 or where is None:

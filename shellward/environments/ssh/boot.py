@@ -1,4 +1,4 @@
-"""What is said to a host's login shell to start a process, and the scripts that keep and end an environment there.
+"""What is said to a host's login shell to start a process; what keeps and ends an environment there is in keeping.py.
 
 A login shell may be any: bash, dash, fish, tcsh. It is given one line that means the same to all of them; that starts
 ``sh``, which reads from its standard input what else there is. So variables, which may hold secrets, are on no command
@@ -10,21 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shellward.core.errors import ConfigError
-from shellward.environments.encoding import assignments, encode_text, quote, script
+from shellward.environments.encoding import assignments, encode_text, quote
+from shellward.environments.keeping import SANDBOX, mark
 
 COMMAND: Final = "exec sh -c 'IFS= read -r l && eval \"$l\"'"
 """For the login shell. No quote, newline or backslash in it that one of them would take differently."""
-
-SANDBOX: Final = "SHELLWARD_SANDBOX"
-"""Variable in every process of an environment."""
-WATCHDOG: Final = "SHELLWARD_WATCHDOG"
-"""Variable in the processes that wait for the end of its lease."""
-_END: Final = b"__SHELLWARD_END__"
-
-
-def mark(scratch: str) -> str:
-    """Return the name of an environment in its processes' variables."""
-    return scratch.rpartition("-")[2]
 
 
 def sync_of(key: str) -> bytes:
@@ -82,60 +72,6 @@ def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, scratch: str, *
         b"trap : INT QUIT\n" + b" ".join(words) + b'\nexit "$?"' if stay else b"exec " + b" ".join(words),
     ]
     return b"\n".join(lines)
-
-
-def setup(name: str, kept: bytes, cwd: str | None, lease: int) -> bytes:
-    """Return the script that makes an environment's directory, and its watchdog.
-
-    It prints the path of the directory and that of ``cwd``, each on a line of its own.
-    """
-    values = b"i=%s k=%s c=%s s=%d\n" % (
-        quote(name.encode()),
-        quote(kept),
-        quote(encode_text(cwd or "", "cwd")),
-        lease,
-    )
-    return values + script("ssh.setup.sh").encode() + watch()
-
-
-def watch() -> bytes:
-    """Return the lines that start a watchdog; they need ``i``, ``d`` and ``s`` (see ``setup``)."""
-    program = f'{_sweeper()}{script("lease.sh")}sw_end SHELLWARD_SANDBOX="$6;" "$7"\n'.encode()
-    # By standard input: what is on a command line is in everybody's way who looks at the process table.
-    run = (
-        b"(trap '' HUP;cd /;"
-        + WATCHDOG.encode()
-        + b'="$i;" exec sh -c \'eval "$(cat)"\' shellward "$d/lease" "$s" "" "" "$d/processes" "$i" "$d")'
-    )
-    return run + b" <<'" + _END + b"' >/dev/null 2>&1 &\n" + program + _END + b"\n"
-
-
-def revive(scratch: str, lease: int) -> bytes:
-    """Return the script that sees whether an environment is there, and starts its watchdog again where that is gone.
-
-    It prints what was kept of its settings; nothing when there is no such environment.
-    """
-    values = b"i=%s d=%s s=%d\n" % (quote(mark(scratch).encode()), quote(scratch.encode()), lease)
-    look = b'if [ ! -O "$d" ] || [ ! -f "$d/config" ];then exit 0;fi\ncat -- "$d/config"\n'
-    return values + look + _sweeper().encode() + b'if ! sw_watched "$i";then\n' + watch() + b"fi\n"
-
-
-def end(scratch: str) -> bytes:
-    """Return the script that ends an environment with all that is in it; it prints ``ended``, or ``none``."""
-    values = b"i=%s d=%s\n" % (quote(mark(scratch).encode()), quote(scratch.encode()))
-    last = (
-        b'if [ -O "$d" ];then w=ended;else w=none;fi\nsw_unwatch "$i"\nsw_end SHELLWARD_SANDBOX="$i;" "$d"\necho "$w"\n'
-    )
-    return values + _sweeper().encode() + last
-
-
-def usage(scratch: str) -> bytes:
-    """Return the script that says what an environment's processes use."""
-    return b"i=%s\n" % quote(mark(scratch).encode()) + (script("kill.sh") + script("usage.sh")).encode()
-
-
-def _sweeper() -> str:
-    return script("kill.sh") + script("sweep.sh")
 
 
 def quoted(path: str) -> bytes:

@@ -7,6 +7,7 @@ import msgspec
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import StreamName
+from shellward.environments import keeping
 from shellward.environments.ssh import boot
 from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig
@@ -21,7 +22,7 @@ _WORDS = 400
 
 
 def start(pool: Pool, text: bytes) -> SshChannel:
-    """Run a script of ``boot`` in a channel of its own.
+    """Run a script in a channel of its own.
 
     Raises:
         EnvironmentUnavailable: the host cannot be reached, or starts nothing.
@@ -104,7 +105,7 @@ def find(pool: Pool, scratch: str, handle: str, lease: float | None = None) -> K
     Raises:
         EnvironmentUnavailable: it is not.
     """
-    saved = call(pool, boot.revive(scratch, seconds(lease or SshConfig(host="x").lease)))
+    saved = call(pool, keeping.revive(scratch, seconds(lease or SshConfig(host="x").lease)))
     if not saved:
         raise EnvironmentUnavailable(f"{handle} is not there any more; create a new environment")
     try:
@@ -121,9 +122,9 @@ def seconds(lease: float) -> int:
 def end(pool: Pool, scratch: str) -> bool:
     """End an environment; whether there was one."""
     deadline = time.monotonic() + _PATIENCE
-    answer = ask(pool, boot.end(scratch), _END_LIMIT)
+    answer = ask(pool, keeping.end(scratch), _END_LIMIT)
     while answer.status is None and time.monotonic() < deadline:
-        answer = ask(pool, boot.end(scratch), _END_LIMIT)
+        answer = ask(pool, keeping.end(scratch), _END_LIMIT)
     if answer.out.strip() not in {"ended", "none"}:
         raise EnvironmentUnavailable(complaint(answer))
     return answer.out.strip() == "ended"

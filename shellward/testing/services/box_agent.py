@@ -1,10 +1,22 @@
-"""The first process of a box: makes its file system and its devices, then starts what it is asked to start.
+"""The first process of a box: makes its namespaces and its file system, then starts what it is asked to start.
 
-It runs alone in new namespaces (see ``boxes``), in one thread. Requests and answers are JSON, one per packet, with
-descriptors beside them; what has ended is told without being asked. When the socket closes, everything in the box ends.
+Runs alone (``python -IS box_agent.py SOCKET CONFIG``) with the standard library, in one thread. Its parent is a guard,
+which dies with the service and takes the box along. Once the root is changed nothing can be imported any more.
+
+Requests and answers are JSON, one per packet, descriptors beside them. A request has an ``id`` and what to ``do``:
+
+    spawn    argv, env, cwd, user, pty (rows and columns) + standard streams -> pid + a terminal's other end
+    open     path, flags, mode, user -> size + the file
+    replace  path, mode, target, user    a file takes the place of another
+    remove   path
+    connect  port -> + a connection
+    kill     pid -> killed: it and what descends from it
+    table    -> rows: number, state and words of each process
+
+An answer has the ``id``; one that says no has ``errno``, ``error`` and ``path``. What has ended is told without being
+asked: ``ended``, its number, and ``status``, -n for signal n. When the socket closes, everything in the box ends.
 """
 
-import array
 import ctypes
 import errno
 import fcntl
@@ -17,64 +29,83 @@ import socket
 import struct
 import sys
 import termios
+import warnings  # noqa: F401  # os.execvpe would look for it
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 _MOST = 1 << 20
-_MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NOSUID, _MS_NOEXEC, _MNT_DETACH = 4096, 16384, 1 << 18, 2, 8, 2
-_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_NAMESPACES = 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000  # mount, pid, net, ipc, uts
+_USERS = 0x10000000
+_MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 1, 32, 4096, 16384, 1 << 18, 2
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 _KEPT = {0, 1, 3, 4, 5, 6, 7, 10}
 """Kernel capabilities that commands may have, by number (linux/capability.h): those of a usual container, without
 making device files, changing the root directory and mounting, so that root in a box cannot leave it."""
-_CAPABILITIES = 41
+_CAPABILITIES = 64
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
+_CONNECT = 5.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
-    done = _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode())
-    if done:
+def _call(name: str, *arguments: Any) -> None:
+    """Call a function of the C library that answers -1 when it fails."""
+    words = [os.fsencode(each) if isinstance(each, str) else each for each in arguments]
+    if getattr(_libc, name)(*words) == -1:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), target)
+        raise OSError(number, f"{name}{arguments}: {os.strerror(number)}")
+
+
+def _mount(source: str, target: str, kind: str = "none", flags: int = 0, data: str | None = None) -> None:
+    _call("mount", source, target, kind, ctypes.c_ulong(flags), data)
 
 
 def _file_system(config: dict[str, Any]) -> None:
     """Make the box's root directory out of layers, and go there."""
     root = config["root"]
-    _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+    as_root = config["as_root"]
+    _mount("none", "/", flags=_MS_REC | _MS_PRIVATE)
     layers = f"lowerdir={':'.join(config['lower'])},upperdir={config['upper']},workdir={config['work']}"
-    _mount("overlay", root, "overlay", 0, layers)
+    _mount("overlay", root, "overlay", _MS_NOSUID | _MS_NODEV, layers if as_root else f"{layers},userxattr")
     for name in ("proc", "dev", "tmp", "run", "sys"):
         Path(root, name).mkdir(exist_ok=True)
-    _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NOEXEC)
-    _mount("tmpfs", f"{root}/dev", "tmpfs", _MS_NOSUID, "mode=755,size=1m")
-    for name in ("null", "zero", "full", "random", "urandom", "tty"):
-        where = f"{root}/dev/{name}"
-        Path(where).touch()
-        _mount(f"/dev/{name}", where, "", _MS_BIND)
-    for name in ("pts", "shm"):
-        Path(root, "dev", name).mkdir()
-    _mount("devpts", f"{root}/dev/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,gid=5")
-    _mount("tmpfs", f"{root}/dev/shm", "tmpfs", _MS_NOSUID, "mode=1777,size=64m")
-    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
-    for name, to in links.items():
-        Path(root, "dev", name).symlink_to(to)
-    for source, target in config["mounts"]:
+    _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _devices(f"{root}/dev", "mode=620,gid=5" if as_root else "mode=620")
+    for source, target, read_only in config["mounts"]:
         Path(root + target).mkdir(parents=True, exist_ok=True)
-        _mount(source, root + target, "", _MS_BIND)
+        _mount(source, root + target, flags=_MS_BIND)
+        if read_only:  # a bind is made so by a second call
+            _mount("none", root + target, flags=_MS_BIND | _MS_REMOUNT | _MS_RDONLY)
     os.chdir(root)
     if _libc.pivot_root(b".", b".") == 0:  # the old root lies below the new one then
-        _libc.umount2(b".", _MNT_DETACH)
+        _call("umount2", ".", _MNT_DETACH)
     else:
         os.chroot(root)
     os.chdir("/")
 
 
+def _devices(directory: str, terminals: str) -> None:
+    _mount("tmpfs", directory, "tmpfs", _MS_NOSUID, "mode=755,size=4m")
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
+        Path(directory, name).touch()
+        _mount(f"/dev/{name}", f"{directory}/{name}", flags=_MS_BIND)
+    for name in ("pts", "shm"):
+        Path(directory, name).mkdir()
+    _mount("devpts", f"{directory}/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, f"newinstance,ptmxmode=0666,{terminals}")
+    _mount("tmpfs", f"{directory}/shm", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777,size=64m")
+    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+    for name, to in links.items():
+        Path(directory, name).symlink_to(to)
+
+
 def _limit() -> None:
+    """Drop what no box has: kernel capabilities, and the ways to new ones."""
     for number in range(_CAPABILITIES):
-        if number not in _KEPT:
-            _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
-    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        if number not in _KEPT and _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == -1:
+            break  # past the last one that this kernel knows
+    _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _loopback() -> None:
@@ -93,6 +124,19 @@ def _user(name: str | None) -> tuple[int, int, str]:
     if name not in (None, "", "root", "0", "daytona"):
         raise OSError(errno.ENOENT, f"no user {name!r}")
     return 0, 0, "/root"
+
+
+@contextmanager
+def _as_user(name: str | None) -> Iterator[None]:
+    """Open and change files with the rights of a user of the box."""
+    uid, gid, _ = _user(name)
+    os.setegid(gid)
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
 
 
 class Agent:
@@ -119,19 +163,17 @@ class Agent:
                 return
 
     def _one(self) -> bool:
-        data, ancillary, _, _ = self._socket.recvmsg(_MOST, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
+        data, given, _, _ = socket.recv_fds(self._socket, _MOST, 4)
         if not data:
             return False
-        given = array.array("i")
-        for level, kind, body in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                given.frombytes(body[: len(body) - len(body) % 4])
+        for descriptor in given:
+            os.set_inheritable(descriptor, False)  # recv_fds takes flags and does not use them (3.11)
         request = json.loads(data)
         opened: list[int] = []
         try:
-            answer, opened = getattr(self, f"do_{request['do']}")(request, list(given))
+            answer, opened = getattr(self, f"do_{request['do']}")(request, given)
         except OSError as error:
-            answer = {"errno": error.errno or errno.EIO, "error": str(error)}
+            answer = {"errno": error.errno or errno.EIO, "error": error.strerror or str(error), "path": error.filename}
         finally:
             for descriptor in given:
                 os.close(descriptor)
@@ -141,8 +183,7 @@ class Agent:
         return True
 
     def _send(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
-        self._socket.sendmsg([json.dumps(message).encode()], beside)
+        socket.send_fds(self._socket, [json.dumps(message).encode()], descriptors)
 
     def _reap(self) -> None:
         while True:
@@ -157,7 +198,7 @@ class Agent:
                 self._send({"ended": pid, "status": os.waitstatus_to_exitcode(status)}, [])
 
     def do_spawn(self, request: dict[str, Any], given: list[int]) -> tuple[dict[str, Any], list[int]]:
-        """Start a process with the given standard streams, or at a new terminal, which is handed back."""
+        """Start a process with the given standard streams, with none, or at a new terminal, which is handed back."""
         master = slave = -1
         if size := request.get("pty"):
             master, slave = pty.openpty()
@@ -166,53 +207,44 @@ class Agent:
         failed, failing = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
-            try:
-                self._become(request, given if slave < 0 else [slave] * 3, terminal=slave >= 0)
-            except OSError as error:
-                os.write(failing, f"{error.errno or errno.EIO}".encode())
-            finally:
-                os._exit(127)
+            _become(request, given if slave < 0 else [slave] * 3, failing, terminal=slave >= 0)
         os.close(failing)
         if slave >= 0:
             os.close(slave)
-        number = os.read(failed, 16)
+        said = os.read(failed, 4096)
         os.close(failed)
-        if number:
+        if said:
             if master >= 0:
                 os.close(master)
-            raise OSError(int(number), os.strerror(int(number)))
+            number, _, what = said.decode(errors="replace").partition(" ")
+            raise OSError(int(number), os.strerror(int(number)), what)
         self._watched.add(pid)
         return {"pid": pid}, [master] if master >= 0 else []
 
-    def _become(self, request: dict[str, Any], streams: list[int], *, terminal: bool) -> None:
-        uid, gid, home = _user(request.get("user"))
-        os.setsid()
-        if terminal:
-            fcntl.ioctl(streams[0], termios.TIOCSCTTY, 0)
-        for number, descriptor in enumerate(streams):
-            os.dup2(descriptor, number)
-        signal.set_wakeup_fd(-1)
-        for each in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(each, signal.SIG_DFL)
-        os.chdir(request.get("cwd") or "/")
-        if uid:
-            os.setgroups([])
-            os.setgid(gid)
-            os.setuid(uid)
-        variables = {"HOME": home, **request["env"]}
-        os.execvpe(request["argv"][0], request["argv"], variables)  # noqa: S606  # the words are to be taken as they are
-
     def do_open(self, request: dict[str, Any], _given: list[int]) -> tuple[dict[str, Any], list[int]]:
         """Open a file of the box."""
-        descriptor = os.open(
-            request["path"], request["flags"] | os.O_CLOEXEC | os.O_NONBLOCK, request.get("mode", 0o644)
-        )
+        flags = request["flags"] | os.O_CLOEXEC | os.O_NONBLOCK
+        with _as_user(request.get("user")):
+            descriptor = os.open(request["path"], flags, request.get("mode", 0o644))
         return {"size": os.fstat(descriptor).st_size}, [descriptor]
+
+    def do_replace(self, request: dict[str, Any], _given: list[int]) -> tuple[dict[str, Any], list[int]]:
+        """Give a file its mode, and the place of another."""
+        with _as_user(request.get("user")):
+            Path(request["path"]).chmod(request["mode"])
+            Path(request["path"]).replace(request["target"])
+        return {}, []
+
+    def do_remove(self, request: dict[str, Any], _given: list[int]) -> tuple[dict[str, Any], list[int]]:
+        """Remove a file."""
+        Path(request["path"]).unlink()
+        return {}, []
 
     def do_connect(self, request: dict[str, Any], _given: list[int]) -> tuple[dict[str, Any], list[int]]:
         """Connect to a port of the box."""
         # Not by create_connection: that would import a codec, from files that cannot be seen from here any more.
         with socket.socket() as connection:
+            connection.settimeout(_CONNECT)
             connection.connect(("127.0.0.1", request["port"]))
             return {}, [os.dup(connection.fileno())]
 
@@ -251,11 +283,70 @@ class Agent:
         return {"rows": rows}, []
 
 
+def _become(request: dict[str, Any], streams: list[int], failing: int, *, terminal: bool) -> NoReturn:
+    """Become the program, in the child."""
+    what = request["argv"][0]
+    try:
+        uid, gid, home = _user(request.get("user"))
+        os.setsid()
+        for number, descriptor in enumerate(streams or [os.open("/dev/null", os.O_RDWR)] * 3):
+            os.dup2(descriptor, number)
+        if terminal:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        signal.set_wakeup_fd(-1)
+        for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(each, signal.SIG_DFL)  # whatever the service was started with
+        what = request.get("cwd") or "/"
+        os.chdir(what)
+        what = request["argv"][0]
+        if uid:
+            os.setgroups([])
+            os.setgid(gid)
+            os.setuid(uid)
+        variables = {"HOME": home, **request["env"]}
+        os.execvpe(what, request["argv"], variables)  # noqa: S606  # the words are to be taken as they are
+    except OSError as error:
+        os.write(failing, f"{error.errno or errno.EIO} {what}".encode())
+    finally:
+        os._exit(127)
+
+
+def _map_user() -> None:
+    """Be root of a namespace of users, as an ordinary user of the machine."""
+    uid, gid = os.geteuid(), os.getegid()
+    _call("unshare", _USERS)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        Path("/proc/self", name).write_text(text)
+
+
+def _guard(pid: int) -> None:
+    """Wait for the first process of the box; take it along, and with it all that is in the box, when told to end."""
+
+    def end(*_: object) -> None:
+        with suppress(ProcessLookupError):  # it ends by itself just now
+            os.kill(pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGTERM, end)
+    os.waitpid(pid, 0)
+
+
 def main() -> None:
-    """Serve the socket whose number is the first argument, in the box that the second one describes."""
+    """Be the guard, and in its child the first process of the box; see the module for the arguments."""
     connection = socket.socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(connection.fileno(), False)
+    connection.set_inheritable(False)
     config = json.loads(sys.argv[2])
+    os.umask(0o022)
+    config["as_root"] = os.geteuid() == 0
+    if not config["as_root"]:
+        _map_user()  # forgets whom to die with
+    _call("prctl", _PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    _call("unshare", _NAMESPACES)
+    pid = os.fork()
+    if pid:
+        connection.close()
+        _guard(pid)
+        return
+    _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     try:
         _file_system(config)
         socket.sethostname(config["name"])
@@ -263,9 +354,12 @@ def main() -> None:
         _limit()
     except OSError as error:
         connection.send(json.dumps({"failed": str(error)}).encode())
-        raise
+        os._exit(1)
+    os.environ.clear()
     connection.send(b'{"ready":true}')
-    Agent(connection).serve()
+    with suppress(BrokenPipeError, ConnectionResetError):  # who asked is gone
+        Agent(connection).serve()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 A box has a file system of its own (an overlay over an image's), a process table, a host name and a network that goes
 nowhere; its first process is ``box_agent``. Nothing in it can reach this machine's files, processes or network. It is
 faster to make than a container (about 60 ms) and starts a process in it in one millisecond, as a cloud's daemon would.
+It needs root, or user namespaces.
 """
 
-import array
 import asyncio
 import ctypes
 import itertools
@@ -16,15 +16,32 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-_MOST = 1 << 20
-_AGENT = Path(__file__).with_name("box_agent.py")
+_MOST: Final = 1 << 20
+_AGENT: Final = Path(__file__).with_name("box_agent.py")
+_DEATH: Final = 10.0
+"""Seconds within which a box that is told to end has done so."""
 
 
 class BoxGone(Exception):  # noqa: N818
     """The box has ended, or was stopped."""
+
+
+class Mount(NamedTuple):
+    """A directory of this machine in a box.
+
+    Attributes:
+        source: the directory.
+        target: where it is seen inside.
+        read_only: it cannot be changed there.
+    """
+
+    source: str
+    target: str
+    read_only: bool = False
 
 
 class Answer(NamedTuple):
@@ -43,15 +60,16 @@ class Box:
     """One box; all its methods belong to one event loop.
 
     Args:
-        directory: its own, on a file system that overlays can lie on (tmpfs).
+        directory: its own, on a file system that overlays can lie on.
         lower: directories of its image, the uppermost first.
         name: host name.
-        mounts: directories of this machine and where they are seen inside.
+        mounts: see Mount.
+
+    Attributes:
+        on_end: is called when it has ended by itself.
     """
 
-    def __init__(
-        self, directory: Path, lower: Sequence[str], name: str, mounts: Sequence[tuple[str, str]] = ()
-    ) -> None:
+    def __init__(self, directory: Path, lower: Sequence[str], name: str, mounts: Sequence[Mount] = ()) -> None:
         self.directory = directory
         self.lower = list(lower)
         self._name = name
@@ -69,14 +87,57 @@ class Box:
         """Where what was changed lies."""
         return self.directory / "upper"
 
+    @property
+    def runs(self) -> bool:
+        """Whether it is started."""
+        return self._socket is not None
+
+    @property
+    def pid(self) -> int:
+        """Number of its first process in this machine's table; 0: there is none."""
+        if self._process is None or not self.runs:
+            return 0
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
+        try:
+            return int(children.read_text().split()[0])
+        except (OSError, IndexError):
+            return 0
+
     async def start(self) -> None:
-        """Start it, with the files that it had when it was stopped."""
-        work, root = self.directory / "work", self.directory / "root"
-        shutil.rmtree(work, ignore_errors=True)
-        for each in (self.upper, work, root):
-            each.mkdir(parents=True, exist_ok=True)
+        """Start it, with the files that it had when it was stopped.
+
+        Raises:
+            BoxGone: it does not start; says why.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        config = {
+        ours.setblocking(False)
+        loop = asyncio.get_running_loop()
+        try:
+            with theirs:
+                words = [sys.executable, "-IS", str(_AGENT), str(theirs.fileno()), json.dumps(self._laid_out())]
+                self._process = _started(words, theirs.fileno())
+            said = await loop.sock_recv(ours, _MOST)
+        except BaseException:
+            ours.close()
+            await self.stop()
+            raise
+        if said != b'{"ready":true}':
+            ours.close()
+            await self.stop()
+            raise BoxGone(f"a box does not start: {said.decode(errors='replace')}")
+        self._socket = ours
+        loop.add_reader(ours.fileno(), self._hear)
+
+    def _laid_out(self) -> dict[str, Any]:
+        """Make its directories; returns what the agent is told."""
+        work, root = self.directory / "work", self.directory / "root"
+        _remove(work)
+        for each in (work, root):
+            each.mkdir(parents=True, exist_ok=True)
+        if not self.upper.is_dir():
+            self.upper.mkdir()
+            self.upper.chmod(0o755)  # that of the root directory inside
+        return {
             "root": str(root),
             "lower": self.lower,
             "upper": str(self.upper),
@@ -84,39 +145,23 @@ class Box:
             "name": self._name,
             "mounts": self._mounts,
         }
-        words = ["unshare", "--mount", "--pid", "--uts", "--ipc", "--net", "--fork", "--kill-child"]
-        with theirs:
-            os.set_inheritable(theirs.fileno(), True)
-            agent = [sys.executable, "-S", "-E", str(_AGENT), str(theirs.fileno()), json.dumps(config)]
-            self._process = _started([*words, *agent], theirs.fileno())
-        ours.setblocking(False)
-        loop = asyncio.get_running_loop()
-        said = await loop.sock_recv(ours, _MOST)
-        if said != b'{"ready":true}':
-            ours.close()
-            await self._bury()
-            raise BoxGone(f"a box does not start: {said.decode(errors='replace')}")
-        self._socket = ours
-        loop.add_reader(ours.fileno(), self._hear)
 
     def _hear(self) -> None:
-        connection = self._socket
-        if connection is None:
+        if self._socket is None:
             return
         try:
-            data, ancillary, _, _ = connection.recvmsg(_MOST, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
+            data, descriptors, _, _ = socket.recv_fds(self._socket, _MOST, 4)
         except BlockingIOError:
             return
         except OSError:
-            data, ancillary = b"", []
+            data, descriptors = b"", []
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
         if not data:
             self._close()
             if self.on_end is not None:
                 self.on_end()
             return
-        descriptors = array.array("i")
-        for _, _, body in ancillary:
-            descriptors.frombytes(body[: len(body) - len(body) % 4])
         message = json.loads(data)
         if "ended" in message:
             self._end_of(message["ended"], message["status"])
@@ -146,11 +191,14 @@ class Box:
             raise BoxGone("the box does not run")
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
-        beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", given))] if given else []
-        self._socket.sendmsg([json.dumps({"id": number, "do": do, **request}).encode()], beside)
+        try:
+            socket.send_fds(self._socket, [json.dumps({"id": number, "do": do, **request}).encode()], list(given))
+        except OSError:  # its queue is full, or it is gone
+            del self._waiting[number]
+            raise
         answer = await self._waiting[number]
         if "errno" in answer.values:
-            raise OSError(answer.values["errno"], answer.values["error"])
+            raise OSError(answer.values["errno"], answer.values["error"], answer.values["path"])
         return answer
 
     async def spawn(
@@ -193,68 +241,56 @@ class Box:
         for call in ends.values():
             call(-9)
 
+    def save(self, target: str) -> None:
+        """Copy what was changed, with all that overlayfs notes in it (whiteouts, attributes), to a directory."""
+        subprocess.run(["cp", "-a", "--reflink=auto", str(self.upper), target], check=True, capture_output=True)
+
     async def stop(self) -> None:
-        """End every process in it; its files stay."""
+        """End every process in it, and wait for that; its files stay. Idempotent."""
+        if (process := self._left()) is not None:
+            await asyncio.to_thread(_bury, process)
+
+    def _left(self) -> subprocess.Popen[bytes] | None:
+        """Let go of it; returns the process that is to end."""
         self.on_end = None
         self._close()
-        await self._bury()
-
-    async def _bury(self) -> None:
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            await asyncio.to_thread(process.wait)
+        return process
 
     async def remove(self) -> None:
         """Stop it and remove its files."""
         await self.stop()
-        await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
+        await asyncio.to_thread(_remove, self.directory)
 
-    @property
-    def runs(self) -> bool:
-        """Whether it is started."""
-        return self._socket is not None
+    def discard(self) -> None:
+        """As ``remove``, but it does not wait for that; the end of the loop does."""
+        asyncio.get_running_loop().run_in_executor(None, _finish, self._left(), self.directory)
 
 
 def _started(argv: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, pass_fds=[descriptor], stdin=subprocess.DEVNULL, start_new_session=True)
 
 
-def rootfs(image: str, cache: Path) -> Path:
-    """Lay out an image of this machine's Docker Engine as a directory, once for each version of it.
-
-    Raises:
-        RuntimeError: there is no engine, or no such image.
-    """
-    found = _docker("image", "inspect", "--format", "{{.Id}}", image).decode().strip()
-    place = cache / f"rootfs-{found.rpartition(':')[2][:16]}"
-    if place.is_dir():
-        return place
-    cache.mkdir(parents=True, exist_ok=True)
-    part = cache / f"{place.name}.{os.getpid()}"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    container = _docker("create", image, "true").decode().strip()
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()  # the guard ends only when everything in the box has
     try:
-        with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
-            subprocess.run(["tar", "-x", "-C", str(part)], stdin=export.stdout, check=True)
-    finally:
-        _docker("rm", "-f", container)
-    try:
-        part.rename(place)
-    except OSError:  # another one was quicker
-        shutil.rmtree(part, ignore_errors=True)
-    return place
+        process.wait(_DEATH)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
-def _docker(*words: str) -> bytes:
-    try:
-        done = subprocess.run(["docker", *words], capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise RuntimeError("no docker command, which images are taken from; give a directory instead") from error
-    if done.returncode:
-        raise RuntimeError(f"docker {' '.join(words[:2])}: {done.stderr.decode(errors='replace').strip()}")
-    return done.stdout
+def _finish(process: subprocess.Popen[bytes] | None, directory: Path) -> None:
+    if process is not None:
+        _bury(process)
+    _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    for path in (directory / "work", directory / "work" / "work"):
+        with suppress(OSError):
+            path.chmod(0o700)  # overlayfs makes it for nobody
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def tmpfs(place: Path, options: str) -> None:

@@ -20,7 +20,7 @@ from shellward.environments.docker.backend import DockerBackend
 from shellward.environments.docker.channel import DockerChannel
 from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
-from shellward.environments.local import memory_backed
+from shellward.environments.machine import memory_backed
 from shellward.environments.pipes import PipeChannel
 
 pytestmark = pytest.mark.docker

@@ -30,7 +30,7 @@ class ModalService:
         self._program = subprocess.Popen(
             [
                 *(sys.executable, "-m", "shellward.testing.services.modal"),
-                *("--control", control, "--token-life", str(token_life)),
+                *("--control", control, "--token-life", str(token_life), "--until-eof"),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

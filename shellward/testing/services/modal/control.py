@@ -9,7 +9,8 @@ from grpclib import GRPCError, Status
 from modal._utils.name_utils import is_valid_tag  # of apps; sandboxes are believed to be held to the same
 from modal_proto import api_pb2 as api
 
-from shellward.testing.services.modal.images import NoSuchImage
+from shellward.testing.services.boxes import Mount
+from shellward.testing.services.images import NoSuchImage
 from shellward.testing.services.modal.sandbox import EXITED, TERMINATED, TIMEOUT, Sandbox, Wanted
 from shellward.testing.services.modal.state import State
 
@@ -132,7 +133,7 @@ class Control:
         definition = request.definition
         image = self._state.known_image(definition.image_id)
         volumes = [
-            (self._state.volume(each.volume_id.removeprefix("vo-")), each.mount_path, each.read_only)
+            Mount(self._state.volume(each.volume_id.removeprefix("vo-")), each.mount_path, each.read_only)
             for each in definition.volume_mounts
         ]
         usual = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}

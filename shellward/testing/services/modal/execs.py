@@ -209,7 +209,7 @@ async def start(
     """
     if tty is not None:
         number, master = await sandbox.spawn(argv, env, cwd, [], tty)
-        if master is None:
+        if master < 0:
             raise NotStarted("no terminal came")
         return Exec(sandbox, number, os.dup(master), master, None)
     pipes = [os.pipe() for _ in range(3)]

@@ -59,6 +59,25 @@ class Fault:
         return True
 
 
+def parse(text: str) -> Fault:
+    """Make a fault of what stands on a command line: ``TaskExecStart=unavailable,times=2``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    rpc, is_one, rest = text.partition("=")
+    kind, *more = rest.split(",")
+    if not is_one or not rpc:
+        raise ValueError(f"a fault is CALL=KIND, not {text!r}")
+    numbers: dict[str, Any] = {}
+    for each in more:
+        name, _, value = each.partition("=")
+        if name not in ("times", "after", "seconds"):
+            raise ValueError(f"a fault has times, after and seconds, not {name!r}")
+        numbers[name] = float(value) if name == "seconds" else int(value)
+    return Fault(rpc, kind, **numbers)
+
+
 class Record:
     """Every call, and the faults.
 

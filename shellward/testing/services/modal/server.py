@@ -1,4 +1,4 @@
-"""The program: both services on one port, and a socket for the test that has started it."""
+"""The program: both services on one port, and a socket for whoever wants something to go wrong."""
 
 import asyncio
 import contextlib
@@ -60,12 +60,13 @@ class Program:
         port: there; 0: any.
         advertise: the address that clients are told, when it is another (a proxy).
         token_life: seconds for which a token is good.
+        root: a directory with a file system, in place of every image.
     """
 
-    def __init__(self, host: str, port: int, advertise: str, token_life: float) -> None:
+    def __init__(self, host: str, port: int, advertise: str, token_life: float, root: Path | None = None) -> None:
         self._host = host
         self._port = port
-        self.state = State(advertise, token_life)
+        self.state = State(advertise, token_life, root)
         self.address = ""
         self._server: _Breakable | None = None
 
@@ -129,21 +130,25 @@ class Program:
         finally:
             writer.close()
 
+    async def run(self, control: Path | None, *, until_eof: bool) -> None:
+        """Serve until it is cancelled, or until standard input ends.
 
-async def run(host: str, port: int, advertise: str, token_life: float, control: Path | None) -> None:
-    """Serve until standard input ends (as a test's program) or for ever."""
-    program = Program(host, port, advertise, token_life)
-    try:
-        await program.listen()
-        if control is not None:
-            await asyncio.start_unix_server(program.serve_test, str(control), limit=1 << 24)
-        sys.stdout.write(f"{program.address}\n")
-        sys.stdout.flush()
-        if control is None:
-            await asyncio.Event().wait()
-        reader = asyncio.StreamReader()
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        await reader.read()
-    finally:
-        await program.stop()
-        program.state.close()
+        Args:
+            control: where the socket is to be that takes ``answer``'s requests.
+            until_eof: end with standard input.
+        """
+        try:
+            await self.listen()
+            if control is not None:
+                control.unlink(missing_ok=True)  # noqa: ASYNC240  # nothing is served yet
+                await asyncio.start_unix_server(self.serve_test, str(control), limit=1 << 24)
+            sys.stdout.write(f"{self.address}\n")
+            sys.stdout.flush()
+            if not until_eof:
+                await asyncio.Event().wait()
+            reader = asyncio.StreamReader()
+            await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+            await reader.read()
+        finally:
+            await self.stop()
+            self.state.close()

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from grpclib import GRPCError, Status
 
+from shellward.testing.services.images import NoSuchImage, RootFs, cache, rootfs
 from shellward.testing.services.modal.faults import Record
-from shellward.testing.services.modal.images import Image, NoSuchImage, base_of, unpack
+from shellward.testing.services.modal.images import Image, base_of, stand_in
 from shellward.testing.services.modal.sandbox import EXITED, TERMINATED, NotStarted, Sandbox, Wanted
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -29,11 +30,13 @@ class State:
     Args:
         address: where its services are, as clients are told.
         token_life: seconds for which a token is good.
+        root: a directory with a file system, in place of every image; None: those of the Docker Engine.
     """
 
-    def __init__(self, address: str, token_life: float) -> None:
+    def __init__(self, address: str, token_life: float, root: Path | None = None) -> None:
         self.address = address
         self.token_life = token_life
+        self._root = root
         self.record = Record()
         self.apps: dict[str, str] = {}
         self.images: dict[str, Image] = {}
@@ -43,7 +46,7 @@ class State:
         self.named: dict[str, str] = {}
         self._made: dict[str, asyncio.Future[Sandbox]] = {}
         self.directory = Path(tempfile.mkdtemp(prefix="shellward-modal-"))
-        self._unpacked: dict[str, asyncio.Future[tuple[str, dict[str, str], str]]] = {}
+        self._unpacked: dict[str, asyncio.Future[RootFs]] = {}
 
     def token(self) -> str:
         """A token of the form that the SDK reads: it looks at its end alone."""
@@ -78,10 +81,12 @@ class State:
         self.images[made.id] = made
         return made
 
-    async def _unpack(self, name: str) -> tuple[str, dict[str, str], str]:
+    async def _unpack(self, name: str) -> RootFs:
         """Unpack an image once, however many ask for it."""
+        if self._root is not None:
+            return RootFs(str(self._root), {}, "/")
         if name not in self._unpacked:
-            self._unpacked[name] = asyncio.ensure_future(asyncio.to_thread(unpack, name))
+            self._unpacked[name] = asyncio.ensure_future(asyncio.to_thread(rootfs, stand_in(name), cache()))
         try:
             return await asyncio.shield(self._unpacked[name])
         except NoSuchImage:

@@ -1,9 +1,11 @@
 """Files of Daytona's toolbox, through a sandbox's own daemon."""
 
 import asyncio
+import contextlib
 import errno
 import json
 import os
+import secrets
 import shlex
 import stat as stats
 import uuid
@@ -13,8 +15,8 @@ from typing import Any
 
 from aiohttp import web
 
-from shellward.testing.services.boxes import Box
-from shellward.testing.services.daytona_common import CHUNK, all_of, refuse
+from shellward.testing.services.boxes import Answer, Box
+from shellward.testing.services.daytona.common import CHUNK, all_of, refuse
 
 
 class Files:
@@ -29,22 +31,49 @@ class Files:
     async def upload(self, request: web.Request) -> web.StreamResponse:
         """Write files: parts of a form, each with a part before it that says where."""
         paths: dict[str, str] = {}
+        done: list[dict[str, Any]] = []
+        errors: list[str] = []
         async for part in await request.multipart():
             field = str(getattr(part, "name", ""))
             number = field.partition("[")[2].partition("]")[0]
             if field.endswith(".path"):
-                paths[number] = (await part.read(decode=True)).decode()  # type: ignore[union-attr]
+                paths[number] = (await part.read(decode=True)).decode().strip()  # type: ignore[union-attr]
                 continue
             try:
-                answer = await self.box.ask(
-                    "open", path=paths[number], flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode=0o644
-                )
+                size = await self._receive(part, paths[number])
+                done.append({"path": paths[number], "bytes": size})
             except OSError as error:
-                return _refused(error)
-            with os.fdopen(answer.descriptors[0], "wb") as file:
-                while chunk := await part.read_chunk(CHUNK):  # type: ignore[union-attr]
-                    file.write(chunk)
-        return web.Response(status=200)
+                errors.append(f"{paths[number]}: {error}")
+        if errors:
+            return web.json_response({"errors": errors, "files": done}, status=400)
+        return web.json_response({"files": done})
+
+    async def _receive(self, part: Any, path: str) -> int:
+        """Write a file beside its place and put it there, as the daemon does: whoever may write, it is another file.
+
+        Raises:
+            OSError: the user of the sandbox cannot write it.
+        """
+        own = f"{path.rpartition('/')[0]}/.daytona-upload-{secrets.token_hex(4)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        answer = await self.box.ask("open", path=own, flags=flags, mode=0o600, user=self.user)
+        size = 0
+        try:
+            with os.fdopen(answer.descriptors[0], "wb", 0) as file:
+                while chunk := await part.read_chunk(CHUNK):
+                    view = memoryview(chunk)
+                    while view:
+                        view = view[file.write(view) :]
+                    size += len(chunk)
+            await self.box.ask("replace", path=own, target=path, mode=0o644, user=self.user)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                await self.box.ask("remove", path=own)
+            raise
+        return size
+
+    async def _open(self, path: str) -> Answer:
+        return await self.box.ask("open", path=path, flags=os.O_RDONLY, user=self.user)
 
     async def download(self, request: web.Request) -> web.StreamResponse:
         """Read files, as parts of a form."""
@@ -55,7 +84,7 @@ class Files:
         for path in paths:
             name, kind, file = "file", "application/octet-stream", None
             try:
-                file = os.fdopen((await self.box.ask("open", path=path, flags=os.O_RDONLY)).descriptors[0], "rb")
+                file = os.fdopen((await self._open(path)).descriptors[0], "rb")
             except OSError as error:
                 name, kind = "error", "application/json"
                 said = json.dumps({"message": str(error), "statusCode": 404, "code": "FILE_NOT_FOUND"}).encode()
@@ -75,7 +104,7 @@ class Files:
         """Describe a file."""
         path = request.query.get("path", "")
         try:
-            answer = await self.box.ask("open", path=path, flags=os.O_RDONLY)
+            answer = await self._open(path)
         except OSError as error:
             return _refused(error)
         found = os.fstat(answer.descriptors[0])

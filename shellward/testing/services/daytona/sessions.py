@@ -14,7 +14,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from shellward.testing.services.boxes import Box
-from shellward.testing.services.daytona_common import code, refuse, stream
+from shellward.testing.services.daytona.common import code, refuse, stream
 
 _STDOUT: Final = b"\x01\x01\x01"
 _STDERR: Final = b"\x02\x02\x02"

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import secrets
-import subprocess
 import time
 import uuid
 from collections.abc import Awaitable, Callable
@@ -13,8 +12,8 @@ from typing import Any
 
 from aiohttp import web
 
-from shellward.testing.services.boxes import Box, BoxGone
-from shellward.testing.services.daytona_toolbox import Toolbox
+from shellward.testing.services.boxes import Box, BoxGone, Mount
+from shellward.testing.services.daytona.toolbox import Toolbox
 
 _CHUNK = 1 << 16
 
@@ -22,7 +21,7 @@ _CHUNK = 1 << 16
 class Sandbox:
     """One sandbox, made from what the SDK has sent."""
 
-    def __init__(self, asked: dict[str, Any], directory: Path, lower: list[str], mounts: list[tuple[str, str]]) -> None:
+    def __init__(self, asked: dict[str, Any], directory: Path, lower: list[str], mounts: list[Mount]) -> None:
         self.id = str(uuid.uuid4())
         self.name = asked.get("name") or self.id
         self.labels: dict[str, str] = asked.get("labels") or {}
@@ -112,7 +111,7 @@ class Sandbox:
 
     async def copy_to(self, place: Path) -> None:
         """Copy what was changed in its file system."""
-        await asyncio.to_thread(subprocess.run, ["cp", "-a", str(self.box.upper), str(place)], check=True)
+        await asyncio.to_thread(self.box.save, str(place))
 
     async def table(self) -> list[list[Any]]:
         """List its processes."""

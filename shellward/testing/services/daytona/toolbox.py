@@ -10,10 +10,10 @@ from typing import Final
 from aiohttp import web
 
 from shellward.testing.services.boxes import Box
-from shellward.testing.services.daytona_common import all_of, code, refuse
-from shellward.testing.services.daytona_files import Files
-from shellward.testing.services.daytona_pty import ENVIRONMENT, EXIT_CONTROL, Terminal, limit
-from shellward.testing.services.daytona_sessions import Sessions
+from shellward.testing.services.daytona.common import all_of, code, refuse
+from shellward.testing.services.daytona.files import Files
+from shellward.testing.services.daytona.pty import ENVIRONMENT, EXIT_CONTROL, Terminal, limit
+from shellward.testing.services.daytona.sessions import Sessions
 
 _TIMEOUT: Final = 360.0
 

@@ -1,21 +1,5 @@
-"""A loopback Daytona: speaks its REST, websocket and Socket.IO to the real SDK, and runs what it is asked to run.
+"""The whole loopback Daytona: its API, the way to sandboxes' daemons, calls of its own; and how it is served."""
 
-    python -m shellward.testing.services.daytona [--port N] [--image NAME | --rootfs DIR] [--minute SECONDS]
-
-It prints its URL as its first line. Sandboxes are ``boxes``; nothing in them reaches a network. Every call is
-recorded, and one that it has no answer for is recorded as lacking. Faults and records are at ``/_service/...``:
-
-    GET    /_service/calls      {"calls": [...], "lacking": [...]}
-    DELETE /_service/calls      forget them
-    POST   /_service/faults     {"unavailable": 2, "expired": true, "quota": true, "limited": 1};
-                                all of them: daytona_api.Faults
-    GET    /_service/sandboxes  all sandboxes
-    GET    /_service/table/ID   the processes of a sandbox
-    POST   /_service/evict/ID   a sandbox is gone at once, as if its machine had failed
-    POST   /_service/break/ID   the websockets of a sandbox are cut off
-"""
-
-import argparse
 import asyncio
 import ctypes
 import os
@@ -24,12 +8,14 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
-from shellward.testing.services.boxes import BoxGone, rootfs, tmpfs
-from shellward.testing.services.daytona_api import API, KEY, Api, Faults
-from shellward.testing.services.daytona_common import refuse
+from shellward.testing.services.boxes import BoxGone, tmpfs
+from shellward.testing.services.daytona.api import API, Api
+from shellward.testing.services.daytona.common import refuse
+from shellward.testing.services.daytona.faults import KEY, Faults
 
 _CLONE_NEWNS = 0x00020000
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
@@ -123,6 +109,8 @@ class Service(Api):
                 answer = refuse(429, "ThrottlerException: Too Many Requests", source=API)
                 answer.headers["Retry-After"] = "1"
                 return answer
+            if faults.cut and request.path.endswith("/files/bulk-upload"):
+                return await _cut(request, faults.cut)
         if faults.expired or request.headers.get("Authorization") != f"Bearer {KEY}":
             return refuse(401, "Invalid credentials", source=API)
         return await handler(request)
@@ -140,6 +128,7 @@ class Service(Api):
             ("PUT", f"{one}/labels", self.set_labels),
             ("POST", f"{one}/last-activity", self.touch),
             ("POST", f"{one}/snapshot", self.take_snapshot),
+            ("GET", "/api/snapshots/{name}", self.snapshot),
             ("GET", one + "/ports/{port}/preview-url", self.preview),
             ("POST", one + "/{what}", self.change),
             ("POST", one + "/{what}/{value}", self.change),
@@ -165,6 +154,18 @@ class Service(Api):
             await sandbox.remove()
 
 
+async def _cut(request: web.Request, after: int) -> web.StreamResponse:
+    """Break a connection after so many bytes of what it brings."""
+    taken = 0
+    async for piece in request.content.iter_any():
+        taken += len(piece)
+        if taken >= after:
+            break
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=502)
+
+
 def _own_mounts(state: Path) -> None:
     """Go where mounts are ours alone and end with us; put memory below ``state``: overlays lie on no overlays."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -179,9 +180,10 @@ def _stop_at_eof(stop: asyncio.Event) -> None:
         stop.set()
 
 
-async def serve(image: Path, state: Path, port: int, minute: float, *, until_eof: bool) -> None:
+async def serve(image: Path, state: Path, port: int, minute: float, faults: dict[str, Any], *, until_eof: bool) -> None:
     """Serve until a signal says to end, or the end of standard input."""
     service = Service(image, state, minute)
+    service.faults.set(faults)
     runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, backlog=512).start()
@@ -200,25 +202,12 @@ async def serve(image: Path, state: Path, port: int, minute: float, *, until_eof
     await runner.cleanup()
 
 
-def main() -> None:
-    """Read the command line and serve."""
-    parser = argparse.ArgumentParser(description="a loopback Daytona; sandboxes are boxes of this machine")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--image", default="shellward/sandbox:latest", help="of this machine's Docker Engine")
-    parser.add_argument("--rootfs", type=Path, help="a directory with a file system, in place of an image")
-    parser.add_argument("--minute", type=float, default=60.0, help="seconds that a minute of an interval takes")
-    parser.add_argument("--cache", type=Path, default=Path("/var/cache/shellward-tests"))
-    parser.add_argument("--until-eof", action="store_true", help="end with the standard input: with who started it")
-    given = parser.parse_args()
-    image = given.rootfs or rootfs(given.image, given.cache)
+def run(image: Path, port: int, minute: float, faults: dict[str, Any], *, until_eof: bool) -> None:
+    """Serve in a directory of its own, which is gone afterwards; see ``__main__`` for the arguments."""
     state = Path(tempfile.mkdtemp(prefix="shellward-daytona-"))
     try:
         _own_mounts(state)
-        asyncio.run(serve(image, state, given.port, given.minute, until_eof=given.until_eof))
+        asyncio.run(serve(image, state, port, minute, faults, until_eof=until_eof))
     finally:
         ctypes.CDLL(None).umount2(str(state).encode(), 2)
         state.rmdir()
-
-
-if __name__ == "__main__":
-    main()

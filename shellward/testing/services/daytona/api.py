@@ -1,4 +1,4 @@
-"""The part of the loopback Daytona that makes and changes sandboxes: what its API does."""
+"""The part of the loopback Daytona that makes and changes sandboxes and snapshots: what its API does."""
 
 import asyncio
 import json
@@ -11,49 +11,13 @@ from typing import Any, Final
 import socketio
 from aiohttp import web
 
-from shellward.testing.services.boxes import BoxGone, tmpfs
-from shellward.testing.services.daytona_common import refuse
-from shellward.testing.services.daytona_sandbox import Sandbox
+from shellward.testing.services.boxes import BoxGone, Mount, tmpfs
+from shellward.testing.services.daytona.common import refuse
+from shellward.testing.services.daytona.faults import KEY, Faults
+from shellward.testing.services.daytona.sandbox import Sandbox
 
-KEY: Final = "loopback-key"
-"""The API key that is let in."""
 API: Final = "DAYTONA_API"
 _QUOTA = "Total CPU limit exceeded. Maximum allowed: 10."
-
-
-class Faults:
-    """What goes wrong on purpose.
-
-    Attributes:
-        unavailable: so many calls are answered with 503.
-        limited: so many are answered with 429.
-        delay: seconds before each answer.
-        match: the three above concern only paths that have this in them.
-        expired: no key is let in.
-        quota: no sandbox is made.
-        create: why new sandboxes fail; empty: they do not.
-        hang: new sandboxes never get ready.
-    """
-
-    def __init__(self) -> None:
-        self.unavailable = 0
-        self.limited = 0
-        self.delay = 0.0
-        self.expired = False
-        self.quota = False
-        self.create = ""
-        self.hang = False
-        self.match = ""
-
-    def set(self, values: dict[str, Any]) -> None:
-        """Change some.
-
-        Raises:
-            AttributeError: there is no such fault.
-        """
-        for key, value in values.items():
-            getattr(self, key)
-            setattr(self, key, value)
 
 
 class Api:
@@ -126,7 +90,7 @@ class Api:
             self.later(self._bring_up(sandbox))
         return web.json_response(sandbox.described(_here(request)))
 
-    def _mounts(self, asked: dict[str, Any]) -> list[tuple[str, str]]:
+    def _mounts(self, asked: dict[str, Any]) -> list[Mount]:
         found = []
         for each in asked.get("volumes") or ():
             volume = next((one for one in self.volumes.values() if one["id"] == each["volumeId"]), None)
@@ -135,7 +99,7 @@ class Api:
                 place.mkdir(parents=True)
                 if volume["name"].endswith("-1m"):  # for tests of a full disk
                     tmpfs(place, "mode=1777,size=1m")
-            found.append((str(place), str(each["mountPath"])))
+            found.append(Mount(str(place), str(each["mountPath"])))
         return found
 
     async def _bring_up(self, sandbox: Sandbox) -> None:
@@ -255,6 +219,13 @@ class Api:
         self.snapshots[name] = [str(place), *sandbox.box.lower[:-1]]
         return web.json_response(sandbox.described(_here(request)))
 
+    async def snapshot(self, request: web.Request) -> web.StreamResponse:
+        """Describe a snapshot, which is ready at once."""
+        name = request.match_info["name"]
+        if name not in self.snapshots:
+            return refuse(404, f"Snapshot {name} not found", source=API)
+        return web.json_response(_snapshot(name))
+
     async def volume(self, request: web.Request) -> web.StreamResponse:
         """Find, make, list or remove volumes."""
         name = request.match_info.get("name", "")
@@ -284,6 +255,27 @@ def _here(request: web.Request) -> str:
 def _image_of(asked: dict[str, Any]) -> str:
     first = str((asked.get("buildInfo") or {}).get("dockerfileContent") or "").split("\n", 1)[0]
     return first.removeprefix("FROM ").strip()
+
+
+def _snapshot(name: str) -> dict[str, Any]:
+    now = datetime.now(UTC).isoformat()
+    return {
+        "id": name,
+        "name": name,
+        "general": False,
+        "state": "active",
+        "size": 0.1,
+        "entrypoint": None,
+        "cpu": 1,
+        "gpu": 0,
+        "mem": 1,
+        "disk": 3,
+        "errorReason": None,
+        "createdAt": now,
+        "updatedAt": now,
+        "lastUsedAt": now,
+        "sourceSandboxId": None,
+    }
 
 
 def _volume(name: str) -> dict[str, Any]:
