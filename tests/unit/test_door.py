@@ -149,4 +149,4 @@ def test_the_door_is_where_every_command_of_the_engine_passes() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in {"Run", "running.Run"}
     }
-    assert begins == {"environments/environment.py"}
+    assert begins == {"environments/command_calls.py"}
