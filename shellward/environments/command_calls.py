@@ -87,7 +87,7 @@ class CommandCalls:
             full_output=full_output,
         )
         if pty is not False:
-            return self._run_pty(call, pty, user, on_output)
+            return self.begin_at_terminal(call, pty, user=user).carry_out(on_output)
         self.check_user(user)
         with self.borrowed(user) as shell:
             return self.run_on(shell, call, on_output)
@@ -224,6 +224,7 @@ class CommandCalls:
     def close_session(self: "Environment", shell: Shell) -> None:  # type: ignore[misc]
         """End a session and what runs in it."""
         shell.closed = True
+        self.close_terminals(shell)
         self.end_from_outside(shell, "interrupt")
         state = shell.state_path
         # An unfinished Stream of this very thread holds the lock, and lets go of the shell when it is closed.

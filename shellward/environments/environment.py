@@ -51,7 +51,7 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
         self._prepared = {}
-        self._terminals: set[PtySession] = set()
+        self._terminals: dict[PtySession, Shell | None] = {}
         self._outputs: tempfile.TemporaryDirectory[str] | None = None
         _open_environments.add(self)
 
@@ -125,7 +125,7 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
                 return
             self._closed = True
         _open_environments.discard(self)
-        self._close_terminals()
+        self.close_terminals()
         self._pool.end()
         if self._exits is not None:
             self._exits.close()
@@ -154,7 +154,7 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
                 return
             self._closed = True
         _open_environments.discard(self)
-        self._close_terminals()
+        self.close_terminals()
         self._pool.end()
         if self._exits is not None:
             self._exits.close()
@@ -214,16 +214,12 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
             yield shell
 
     @contextmanager
-    def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
-        """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait.
-
-        Args:
-            user: who it runs as; None: the backend's default.
-            purpose: of the room's own work.
-            beside: one of the pool, though the default session's be free.
-        """
+    def borrowed(
+        self, user: str | None, purpose: str = "", *, beside: bool = False, like: Shell | None = None
+    ) -> Iterator[Shell]:
+        """Have a shell to oneself; see ``Pool.borrowed``. Does not wait."""
         self.alive()
-        with self._pool.borrowed(user, purpose, beside=beside) as shell:
+        with self._pool.borrowed(user, purpose, beside=beside, like=like) as shell:
             yield shell
 
     def check_user(self, user: str | None) -> None:
@@ -235,11 +231,6 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         """Raise EnvironmentUnavailable when this environment is closed."""
         if self._closed:
             raise EnvironmentUnavailable(f"{self.handle} was closed; create a new environment")
-
-    def _close_terminals(self) -> None:
-        for terminal in list(self._terminals):
-            with suppress(EnvironmentUnavailable):  # gone already, and what runs at it too
-                terminal.close()
 
     def _output_file(self) -> Path:
         with self.lock:
