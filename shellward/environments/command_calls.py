@@ -107,7 +107,7 @@ class CommandCalls:
     ) -> Stream:
         """Run a command and follow it: iterate over ``Chunk``s as they come, and at last its ``Result``.
 
-        Arguments and errors are those of ``run``. Leave it early with ``close`` or a ``with`` block, and the
+        Arguments and errors are those of ``run``; at a terminal, see ``pty``. Leave it early with ``close`` or a ``with`` block, and the
         command is ended inside the sandbox.
         """
         call = make_call(
