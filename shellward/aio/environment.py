@@ -139,8 +139,8 @@ class Environment:
     ) -> Stream:
         """Run a command and follow it: iterate over ``Chunk``s as they come, and at last its ``Result``.
 
-        Arguments and errors are those of ``run``; at a terminal, see ``pty``. It begins when the first item is asked for. Leave it early
-        with ``aclose`` or an ``async with`` block, and the command is ended inside the sandbox.
+        Arguments and errors are those of ``run``; at a terminal, see ``pty``. It begins when the first item is asked
+        for. Leave it early with ``aclose`` or an ``async with`` block, and the command is ended inside the sandbox.
         """
         call = make_call(
             command,

@@ -107,8 +107,8 @@ class CommandCalls:
     ) -> Stream:
         """Run a command and follow it: iterate over ``Chunk``s as they come, and at last its ``Result``.
 
-        Arguments and errors are those of ``run``; at a terminal, see ``pty``. Leave it early with ``close`` or a ``with`` block, and the
-        command is ended inside the sandbox.
+        Arguments and errors are those of ``run``; at a terminal, see ``pty``. Leave it early with ``close`` or a
+        ``with`` block, and the command is ended inside the sandbox.
         """
         call = make_call(
             command,
