@@ -77,7 +77,7 @@ def a_session_has_its_own(t: Trial) -> None:
             await _see(terminal, "/usr|of the session")
             await session.run("true")  # it goes on meanwhile
             reading = asyncio.create_task(terminal.wait())
-        assert await reading is None
+        assert await asyncio.wait_for(reading, 20) != 0
         await asyncio.to_thread(sleeper.assert_gone, env)
         with raises(EnvironmentUnavailable):
             await session.pty("true")
