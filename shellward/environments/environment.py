@@ -186,6 +186,17 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
             self.control(shell.user).know(shell)
             self._known.add(shell.pid)
 
+    def begin_afresh(self) -> None:
+        """Open everything again, in a sandbox that has taken the place of another.
+
+        Raises:
+            EnvironmentUnavailable: it is gone, or no shell starts in it.
+        """
+        if self._exits is not None:
+            self._exits.close()
+            self._exits = None
+        self._pool.renew(self.open)
+
     def is_ready(self, shell: Shell) -> bool:
         """Whether a shell can take a command at once; never waits.
 

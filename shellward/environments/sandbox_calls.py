@@ -32,10 +32,7 @@ class SandboxCalls:
         """
         self.alive()
         self.backend.restore(snapshot)
-        if self._exits is not None:
-            self._exits.close()
-            self._exits = None
-        self._pool.renew(self.open)
+        self.begin_afresh()
 
     def expose(self: "Environment", port: int) -> str:  # type: ignore[misc]
         """Return ``host:port`` under which a TCP port of the environment is reachable from here.
