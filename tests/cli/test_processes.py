@@ -90,7 +90,10 @@ def test_still_running_after_the_time() -> None:
 def test_a_live_view(words: list[str]) -> None:
     """Drawn anew by itself: what comes, what goes, and what is removed under it; Ctrl-C ends it."""
     first = begin("--no-stdin", "while :; do echo a line; sleep 0.1; done")
-    with local.create("local", env=environ()) as env, env.pty([*SHELLWARD, *words], size=PtySize(20, 150)) as view:
+    with (
+        local.create("local", env=environ()) as env,
+        env.pty([*SHELLWARD, *words], size=PtySize(rows=20, columns=150)) as view,
+    ):
         assert view.wait_for(first, 30)
         if words == ["top"]:
             assert view.wait_for(re.compile(f"{first}.*a line"), 30)
