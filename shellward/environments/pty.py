@@ -5,9 +5,11 @@ of its terminal. What nobody has read stays in the kernel, and the program waits
 """
 
 import re
+import select
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from shellward.core.errors import ConnectionLost
@@ -77,8 +79,7 @@ class PtySession:
         self._gate = gate
         self._screen = Screen(size.rows, size.columns, scrollback=scrollback) if emulate else None
         self._raw = Kept(_KEPT)
-        self._ended = self._closed = False
-        self._told = False
+        self._ended = self._closed = self._heard = self._told = False
         self._status: int | None = None
         self._recording: Recording | None = None
         self._reading = threading.RLock()
@@ -325,9 +326,18 @@ class PtySession:
             if pieces is None:
                 self._ended = True
                 return False
+            self._heard = self._heard or bool(pieces)
             for _, data in pieces:
                 self._hand_on(data)
             return bool(pieces)
+
+    def begun(self) -> bool:
+        """Whether its program is known to have begun, or to be over: something came of it."""
+        if self._heard or self._ended:
+            return True
+        poller = select.poll()
+        poller.register(self.fileno(), select.POLLIN)
+        return bool(poller.poll(0))
 
     def taken(self) -> bytes:
         """Return what was taken and not yet returned. Never waits."""
@@ -353,10 +363,8 @@ class PtySession:
             self._answer(answer)
 
     def _answer(self, answer: bytes) -> None:
-        try:
+        with suppress(ConnectionLost):  # whoever asked has ended, or does not read
             self._channel.write(answer, 1.0)
-        except ConnectionLost:
-            return  # whoever asked has ended, or does not read
 
     def _passed(self, data: bytes) -> bytes:
         if self._gate is not None:

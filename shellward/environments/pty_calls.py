@@ -4,11 +4,12 @@ import errno
 import itertools
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from shellward.environments.pool import Start
     from shellward.environments.shell import Shell
 
+_START_LIMIT: Final = 5.0
+_LOOK: Final = 0.02
 _numbers = itertools.count(1)
 
 
@@ -51,6 +54,13 @@ def _see_directory(control: Control, cwd: str) -> None:
     ).strip()
     if answer:
         raise OSError(int(answer), os.strerror(int(answer)), cwd)
+
+
+def _await_start(session: PtySession, control: Control, target: Target) -> None:
+    """Wait for a program that an engine was asked to start, and has not yet: nothing of it could be ended before."""
+    until = time.monotonic() + _START_LIMIT
+    while not session.begun() and not control.round(target, "0")[0] and time.monotonic() < until:
+        time.sleep(_LOOK)
 
 
 class PtyCalls:
@@ -146,14 +156,13 @@ class PtyCalls:
         )
         channel = self.backend.open(argv_of(wanted), env={"SHELLWARD_COMMAND": mark}, user=shell.user, pty=size)
         target = Target(f"SHELLWARD_COMMAND={mark}", -1, -1, since, "")
-        return PtySession(
-            channel,
-            command=call.shown,
-            size=size,
-            kill=lambda first: kill_tree(control, target, first),
-            gate=call.screen,
-            emulate=emulate,
-        )
+
+        def kill(first: str) -> None:
+            _await_start(session, control, target)
+            kill_tree(control, target, first)
+
+        session = PtySession(channel, command=call.shown, size=size, kill=kill, gate=call.screen, emulate=emulate)
+        return session
 
     def _shell_at_terminal(self: "Environment") -> str:  # type: ignore[misc]
         return self.program if self.program not in ("", "sh") else self.capabilities.shell or "sh"

@@ -157,6 +157,16 @@ def closing_ends_the_tree(t: Trial) -> None:
     sleeper.assert_gone(env, 3)
 
 
+def closing_at_once_ends_it_too(t: Trial) -> None:
+    """What is closed before it has begun does not begin later, where nobody would end it."""
+    sleeper = t.sleeper()
+    for _ in range(3):
+        t.env.pty(sleeper.command).close()
+        assert not sleeper.seen(t.env)
+    time.sleep(0.5)
+    assert not sleeper.seen(t.env)
+
+
 def a_child_that_keeps_the_terminal_holds_nothing_up(t: Trial) -> None:
     """The end of the program is the end, though a child of it ignores HUP and has the terminal open."""
     sleeper = t.sleeper()
