@@ -10,8 +10,15 @@ SLOW_PLACES = (
     *CLOUDS,
 )
 
-LONG = ("ways_to_hide", "interrupt_at_any_moment", "living_client_keeps_its_lease", "keeps_its_sandbox")
-"""Checks of ten seconds and more: in the quick lane at one place of a kind."""
+LONG = (
+    "ways_to_hide",
+    "interrupt_at_any_moment",
+    "living_client_keeps_its_lease",
+    "keeps_its_sandbox",
+    "aio_terminals",
+    "much_is_typed",
+)
+"""Checks of ten seconds and more, alone or together: in the quick lane at one place of a kind."""
 FIRST_PLACES = ("local-bash", "docker-bash")
 
 

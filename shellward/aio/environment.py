@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from shellward.aio.loop import in_thread
 from shellward.aio.process import Process
+from shellward.aio.pty import PtySession
+from shellward.aio.pty_run import carry_out
 from shellward.aio.running import Prepare, follow
 from shellward.aio.session import Session
 from shellward.aio.stream import Stream
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
+    from shellward.environments.pty import PtySession as BlockingPtySession
+    from shellward.environments.pty_run import PtyRun
+
+T = TypeVar("T")
 OnOutput = Callable[[Chunk], Awaitable[None] | None]
 
 _MOST_OPENING = 16
@@ -95,6 +101,7 @@ class Environment:
         on_output: OnOutput | None = None,
         max_output: int | None = MAX_OUTPUT,
         full_output: bool | str | Path | None = None,
+        pty: bool | PtySize = False,
     ) -> Result:
         """Run a command and wait for its end, not for that of what it left in the background.
 
@@ -112,6 +119,8 @@ class Environment:
             max_output=max_output,
             full_output=full_output,
         )
+        if pty is not False:
+            return await self.run_at_terminal(partial(self.blocking.begin_at_terminal, call, pty, user=user), on_output)
         self.blocking.check_user(user)
         return await self.run_on(self._borrowed(user), call, on_output)
 
@@ -130,8 +139,8 @@ class Environment:
     ) -> Stream:
         """Run a command and follow it: iterate over ``Chunk``s as they come, and at last its ``Result``.
 
-        Arguments and errors are those of ``run``. It begins when the first item is asked for. Leave it early
-        with ``aclose`` or an ``async with`` block, and the command is ended inside the sandbox.
+        Arguments and errors are those of ``run``; at a terminal, see ``pty``. It begins when the first item is asked
+        for. Leave it early with ``aclose`` or an ``async with`` block, and the command is ended inside the sandbox.
         """
         call = make_call(
             command,
@@ -149,6 +158,24 @@ class Environment:
     async def session(self, name: str | None = None) -> Session:
         """Open another warm shell with a state of its own; see ``environments.Environment.session``."""
         return Session(self, await in_thread(self.blocking.session, name))
+
+    async def pty(
+        self,
+        command: Command | None = None,
+        *,
+        size: PtySize | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        by_person: bool = False,
+        emulate: bool = True,
+    ) -> PtySession:
+        """Run a program at a terminal, to type at it and to look at its screen; see ``environments.Environment.pty``.
+
+        Cancelled, it leaves nothing there.
+        """
+        call = partial(self.blocking.pty, command, size=size, cwd=cwd, env=env, user=user)
+        return await self.at_terminal(partial(call, by_person=by_person, emulate=emulate))
 
     async def interrupt(self) -> int:
         """End every command that runs now, as Ctrl-C does; returns how many.
@@ -176,11 +203,11 @@ class Environment:
         """Start a command in the background; see ``environments.Environment.start``."""
         call = partial(self.blocking.start, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user)
         more = partial(call, merge_stderr=merge_stderr, task=task, ttl=ttl, name=name)
-        return Process(await in_thread(more))
+        return Process(await self.asked(more), self.asked)
 
     async def process(self, name: str) -> Process:
         """Find a process by its id; see ``environments.Environment.process``."""
-        return Process(await in_thread(self.blocking.process, name))
+        return Process(await in_thread(self.blocking.process, name), self.asked)
 
     async def process_info(self, name: str) -> ProcessInfo:
         """Return what is known now of a process by its id; see ``environments.Environment.process_info``."""
@@ -285,6 +312,29 @@ class Environment:
     def stream_on(self, borrowed: AbstractAsyncContextManager[Shell], call: Call) -> Stream:
         """Follow a checked call on a borrowed shell."""
         return Stream(follow(self.blocking, borrowed, self._opening, call, chunks=True, prepare=self.prepare))
+
+    async def asked(self, work: Callable[[], T]) -> T:
+        """Do in a thread what, behind a gate, somebody may be asked about; cancelled, it is asked no longer."""
+        return await in_thread(work)
+
+    async def at_terminal(self, opens: "Callable[[], BlockingPtySession]") -> PtySession:
+        """Open a terminal."""
+        return PtySession(await self._opened(opens, lambda session: session.close()), self.asked)
+
+    async def run_at_terminal(self, begins: "Callable[[], PtyRun]", on_output: OnOutput | None) -> Result:
+        """Start a checked call at a terminal, and follow it to its end."""
+        run = await self._opened(begins, lambda run: run.session.close())
+        return await carry_out(run, on_output, self.asked)
+
+    async def _opened(self, opens: Callable[[], T], undo: Callable[[T], None]) -> T:
+        opened: list[T] = []
+        try:
+            await self.asked(lambda: opened.append(opens()))
+        except BaseException:
+            for each in opened:  # cancelled meanwhile: nobody would ever close it
+                await in_thread(undo, each)
+            raise
+        return opened[0]
 
     @asynccontextmanager
     async def _borrowed(self, user: str | None) -> AsyncIterator[Shell]:

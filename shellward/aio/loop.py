@@ -4,11 +4,21 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
 _TRIES = 5
+_DROP_PATIENCE = 3.0
+"""Seconds in which an event loop that runs has to come round to what it is asked for."""
+
+
+class Asked(Protocol):
+    """Does in a thread what somebody may be asked about; see ``Environment.asked``."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """Do it, and return what it returns."""
+        ...
 
 
 async def readable(descriptor: int, seconds: float | None) -> bool:
@@ -25,7 +35,81 @@ async def readable(descriptor: int, seconds: float | None) -> bool:
             timer.cancel()
 
 
-def _answer(future: asyncio.Future[bool], value: bool) -> None:
+class Readiness:
+    """Waits for one descriptor, in several tasks at once; any thread may announce that it is about to be closed.
+
+    Belongs to the event loop in which it was made.
+
+    Args:
+        descriptor: what to wait for.
+
+    Attributes:
+        wakes: how often those that wait were called.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.wakes = 0
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._dropped = False
+
+    async def wait(self, seconds: float | None, since: int) -> None:
+        """Wait until it can be read, ``wake`` or ``drop`` is called, or ``seconds`` are over (None: for ever).
+
+        Args:
+            seconds: see above.
+            since: ``wakes``, as it was before the caller looked; does not wait when there was one since.
+        """
+        if self._dropped or since != self.wakes:
+            return
+        answer: asyncio.Future[None] = self._loop.create_future()
+        if not self._waiting:
+            self._loop.add_reader(self._descriptor, self.wake)
+        self._waiting.add(answer)
+        timer = None if seconds is None else self._loop.call_later(seconds, _answer, answer, None)
+        try:
+            await answer
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._waiting.discard(answer)
+            if not self._waiting and not self._dropped:
+                self._loop.remove_reader(self._descriptor)
+
+    def wake(self) -> None:
+        """Have those that wait, or are about to, look for themselves."""
+        self.wakes += 1
+        for answer in self._waiting:
+            _answer(answer, None)
+
+    def drop(self) -> None:
+        """Have nobody wait any more: when this returns, the descriptor may be closed, and its number given away."""
+        if threading.get_ident() == self._thread:
+            self._drop()
+            return
+        dropped = threading.Event()
+
+        def drop() -> None:
+            self._drop()
+            dropped.set()
+
+        try:
+            self._loop.call_soon_threadsafe(drop)
+        except RuntimeError:
+            return  # the loop is closed, and waits for nothing
+        if self._loop.is_running():
+            dropped.wait(_DROP_PATIENCE)
+
+    def _drop(self) -> None:
+        if self._waiting and not self._dropped:
+            self._loop.remove_reader(self._descriptor)
+        self._dropped = True
+        self.wake()
+
+
+def _answer(future: "asyncio.Future[T]", value: T) -> None:
     if not future.done():
         future.set_result(value)
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from functools import partial
 
-from shellward.aio.loop import in_thread
+from shellward.aio.loop import Asked, in_thread
 from shellward.core.types import Log, ProcessInfo, StreamName, Usage
 from shellward.environments import process as blocking
 from shellward.environments.base import PtySize
@@ -13,14 +13,19 @@ from shellward.terminal.screen import SCROLLBACK, Snapshot
 class Process:
     """A background process in an environment; see ``environments.process.Process``, whose calls these are.
 
+    Args:
+        process: the same for threads.
+        asked: see ``Environment.asked``.
+
     Attributes:
         blocking: the same process for threads; both may be used at once.
         id: its name.
         pid: process id in the sandbox.
     """
 
-    def __init__(self, process: blocking.Process) -> None:
+    def __init__(self, process: blocking.Process, asked: Asked) -> None:
         self.blocking = process
+        self._asked = asked
         self.id = process.id
         self.pid = process.pid
 
@@ -71,19 +76,19 @@ class Process:
 
     async def write(self, data: bytes | str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
         """Write to its standard input; how many bytes were taken."""
-        return await in_thread(self.blocking.write, data, timeout)
+        return await self._asked(partial(self.blocking.write, data, timeout))
 
     async def submit(self, text: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
         """Write a line: ``text`` and Enter."""
-        return await in_thread(self.blocking.submit, text, timeout)
+        return await self._asked(partial(self.blocking.submit, text, timeout))
 
     async def send_keys(self, *keys: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
         """Press keys at its terminal, by name; how many bytes were taken."""
-        return await in_thread(partial(self.blocking.send_keys, *keys, timeout=timeout))
+        return await self._asked(partial(self.blocking.send_keys, *keys, timeout=timeout))
 
     async def paste(self, text: str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
         """Paste at its terminal; how many bytes were taken."""
-        return await in_thread(self.blocking.paste, text, timeout)
+        return await self._asked(partial(self.blocking.paste, text, timeout))
 
     async def screen(self, *, scrollback: int = SCROLLBACK) -> Snapshot:
         """Return what is on its terminal's screen, as a person would see it."""

@@ -19,6 +19,7 @@ from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:
     from shellward.aio.environment import Environment, OnOutput
+    from shellward.aio.pty import PtySession
     from shellward.aio.stream import Stream
 
 
@@ -58,6 +59,7 @@ class Session:
         on_output: "OnOutput | None" = None,
         max_output: int | None = MAX_OUTPUT,
         full_output: bool | str | Path | None = None,
+        pty: bool | PtySize = False,
     ) -> Result:
         """Run a command in this session; see ``Environment.run``."""
         call = make_call(
@@ -70,7 +72,27 @@ class Session:
             max_output=max_output,
             full_output=full_output,
         )
-        return await self._environment.run_on(self._borrowed(), call, on_output)
+        environment = self._environment
+        if pty is False:
+            return await environment.run_on(self._borrowed(), call, on_output)
+        async with self._borrowed() as shell:
+            begins = partial(environment.blocking.begin_at_terminal, call, pty, like=shell)
+            return await environment.run_at_terminal(begins, on_output)
+
+    async def pty(
+        self,
+        command: Command | None = None,
+        *,
+        size: PtySize | None = None,
+        cwd: Directory | None = None,
+        env: Mapping[str, str] | None = None,
+        by_person: bool = False,
+        emulate: bool = True,
+    ) -> "PtySession":
+        """Run a program at a terminal, with what this session knows; see ``environments.session.Session.pty``."""
+        call = partial(self._session.pty, command, size=size, cwd=cwd, env=env)
+        async with self._turn:
+            return await self._environment.at_terminal(partial(call, by_person=by_person, emulate=emulate))
 
     def stream(
         self,
@@ -112,7 +134,8 @@ class Session:
         """Start a command in the background, with what this session knows; see ``Environment.start``."""
         async with self._turn:
             call = partial(self._session.start, command, pty=pty, stdin=stdin, cwd=cwd, env=env)
-            return Process(await in_thread(partial(call, task=task, ttl=ttl, name=name)))
+            asked = self._environment.asked
+            return Process(await asked(partial(call, task=task, ttl=ttl, name=name)), asked)
 
     async def close(self) -> None:
         """End the session and what still runs in it. Idempotent."""

@@ -235,6 +235,7 @@ def sweep(used: Callable[[], Container[str]]) -> None:
 
 
 def _unused(root: Path) -> bool:
+    """Whether no client holds a door, and no container keeps it: ``used`` knows those of one engine only."""
     lock = os.open(root / "lock", os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -242,4 +243,8 @@ def _unused(root: Path) -> bool:
         return False
     finally:
         os.close(lock)
-    return True
+    try:
+        os.close(os.open(root / "shared" / "ask", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError:  # nobody reads there, or it was never hung
+        return True
+    return False

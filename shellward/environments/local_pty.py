@@ -145,12 +145,16 @@ class LocalPtyChannel:
         deadline = None if timeout is None else time.monotonic() + timeout
         poller = select.poll()
         poller.register(self._master, select.POLLOUT)
+        poller.register(self._pidfd, select.POLLIN)  # of a program that has ended, nobody takes the rest
         while view:
             try:
                 view = view[os.write(self._master, view) :]
             except BlockingIOError:
                 left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-                if not poller.poll(left):
+                ready = {descriptor for descriptor, _ in poller.poll(left)}
+                if self._pidfd in ready:
+                    raise ConnectionLost("the program at the terminal has ended") from None
+                if not ready:
                     raise ConnectionLost(f"the terminal took no input for {timeout} s") from None
             except OSError as error:
                 raise ConnectionLost("the terminal is closed") from error

@@ -58,6 +58,7 @@ class Pool:
         self._numbers = itertools.count(1)
         self._idle: dict[tuple[str | None, str], list[Shell]] = {}
         self._controls: dict[str | None, Control] = {}
+        self._like: dict[Shell, Shell] = {}
         self.default = self._shell("main", state="default")
         self._shells: set[Shell] = {self.default}
 
@@ -103,17 +104,22 @@ class Pool:
         """Say which state a command on a shell would begin with now."""
         if shell.name:
             return Start(shell, shell.cwd, number=shell.saved)
-        default = self.default
         if shell.user is not None or shell.private:
-            return Start(None, default.cwd)
-        if not (number := default.saved):
-            return Start(None, default.cwd)
-        return Start(default, default.cwd, default.state_path, number)
+            return Start(None, self.default.cwd)
+        like = self._like.get(shell, self.default)
+        if not (number := like.saved):
+            return Start(None, like.cwd)
+        return Start(like, like.cwd, like.state_path, number)
 
     def borrow(self, user: str | None = None, purpose: str = "", *, beside: bool = False) -> Shell:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait.
 
         It goes back with ``give_back``.
+
+        Args:
+            user: who it runs as; None: the backend's default.
+            purpose: of the room's own work.
+            beside: one of the pool, though the default session's be free.
         """
         default = self.default
         if user is None and not purpose and not beside and default.lock.acquire(blocking=False):
@@ -139,12 +145,24 @@ class Pool:
             self.discard(shell)
 
     @contextmanager
-    def borrowed(self, user: str | None, purpose: str = "", *, beside: bool = False) -> Iterator[Shell]:
-        """Borrow a shell for a block."""
+    def borrowed(
+        self, user: str | None, purpose: str = "", *, beside: bool = False, like: Shell | None = None
+    ) -> Iterator[Shell]:
+        """Borrow a shell for a block.
+
+        Args:
+            user: see ``borrow``.
+            purpose: see ``borrow``.
+            beside: see ``borrow``.
+            like: with ``beside``: begin with the state of this session's shell, not the default one's.
+        """
         shell = self.borrow(user, purpose, beside=beside)
         try:
+            if like is not None:
+                self._like[shell] = like
             yield shell
         finally:
+            self._like.pop(shell, None)
             self.give_back(shell)
 
     def _keep(self, key: tuple[str | None, str], shell: Shell) -> None:

@@ -5,13 +5,16 @@ of its terminal. What nobody has read stays in the kernel, and the program waits
 """
 
 import re
+import select
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from shellward.core.errors import ConnectionLost
 from shellward.environments.base import Channel, PtySize
+from shellward.environments.pty_kept import Kept
 from shellward.terminal.keys import END_OF_INPUT, INTERRUPT, encode_key, encode_paste
 from shellward.terminal.screen import SCROLLBACK, Screen, Snapshot
 
@@ -29,7 +32,7 @@ _SLICE: Final = 0.05
 
 
 class PtySession:
-    """See the module. One thread at a time, but for ``kill``, ``signal`` and ``close``, which any may call.
+    """See the module. One thread at a time, but for ``kill`` and ``close``, which any may call.
 
     A context manager: leaving it closes it.
 
@@ -46,8 +49,11 @@ class PtySession:
         command: as people read it.
         size: of the terminal now.
         interrupted: it was ended by ``Environment.interrupt``.
-        dropped: bytes of the raw stream that were dropped, since nobody called ``read`` for them.
+        closing: ``close`` was called.
         on_end: is called once, with the exit status (None: unknown), when it is over or closed.
+        on_close: is called once it is closed.
+        before_close: is called before the channel, and with it ``fileno``, is closed.
+        on_data: is given the raw stream as it comes; then none of it is kept for ``read``.
     """
 
     def __init__(
@@ -63,18 +69,17 @@ class PtySession:
     ) -> None:
         self.command = command
         self.size = size
-        self.dropped = 0
-        self.interrupted = False
+        self.interrupted = self.closing = False
         self.on_end: Callable[[int | None], None] | None = None
-        self.on_close: Callable[[], None] | None = None
+        self.on_close: Callable[[], object] | None = None
+        self.before_close: Callable[[], object] | None = None
+        self.on_data: Callable[[bytes], None] | None = None
         self._channel = channel
         self._kill = kill
         self._gate = gate
         self._screen = Screen(size.rows, size.columns, scrollback=scrollback) if emulate else None
-        self._raw: list[bytes] = []
-        self._kept = 0
-        self._ended = self._closed = False
-        self._told = False
+        self._raw = Kept(_KEPT)
+        self._ended = self._closed = self._heard = self._told = False
         self._status: int | None = None
         self._recording: Recording | None = None
         self._reading = threading.RLock()
@@ -93,6 +98,11 @@ class PtySession:
         """Whether the stream has ended, as far as it was read."""
         return self._ended
 
+    @property
+    def dropped(self) -> int:
+        """Bytes of the raw stream that were dropped, since nobody called ``read`` for them."""
+        return self._raw.dropped
+
     def fileno(self) -> int:
         """Return a descriptor that is readable when there is something to read."""
         return self._channel.fileno()
@@ -107,11 +117,7 @@ class PtySession:
             ApprovalDenied: what is typed may not run; nothing of it was sent.
         """
         data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
-        if self._gate is not None:
-            data = self._gate(data)
-        if self._recording is not None:
-            self._recording.input(data)
-        self._send(data)
+        self._send(self._passed(data))
 
     def send_keys(self, *keys: str) -> None:
         """Press keys, by the names that tmux has: ``Enter``, ``Up``, ``C-c``, ``M-x``, ``F1``, or a character.
@@ -124,7 +130,7 @@ class PtySession:
         """
         application = False
         if self._screen is not None:
-            self._take(0)
+            self.take(0)
             application = self._screen.application_cursor
         self.write(b"".join(encode_key(key, application_cursor=application) for key in keys))
 
@@ -136,7 +142,7 @@ class PtySession:
         """
         bracketed = False
         if self._screen is not None:
-            self._take(0)
+            self.take(0)
             bracketed = self._screen.bracketed_paste
         self.write(encode_paste(text.encode("utf-8", "surrogateescape"), bracketed=bracketed))
 
@@ -154,12 +160,13 @@ class PtySession:
         Raises:
             ConnectionLost: the sandbox is gone.
         """
-        self._take(0)
+        self.take(0)
         self.size = PtySize(rows=rows, columns=columns)
         if not self._ended:
             self._channel.resize(self.size)
         if self._screen is not None:
-            self._screen.resize(rows, columns)
+            with self._reading:
+                self._screen.resize(rows, columns)
         if self._recording is not None:
             self._recording.resize(rows, columns)
 
@@ -178,11 +185,10 @@ class PtySession:
         while not self._raw and not self._ended:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
-                self._take(0)
+                self.take(0)
                 break
-            self._take(left)
-        raw, self._raw, self._kept = b"".join(self._raw), [], 0
-        return raw
+            self.take(left)
+        return self.taken()
 
     def screen(self, *, quiet: float = 0.05, timeout: float = 2.0) -> Snapshot:
         """Return the screen as text, once the program has stopped printing.
@@ -193,10 +199,10 @@ class PtySession:
         """
         until = time.monotonic() + timeout
         while quiet and not self._ended and (left := until - time.monotonic()) > 0:
-            if not self._take(min(quiet, left)):
+            if not self.take(min(quiet, left)):
                 break
-        self._take(0)
-        return self._snapshot()
+        self.take(0)
+        return self.snapshot()
 
     def wait_for(self, what: "str | re.Pattern[str]", timeout: float = 10.0) -> Snapshot | None:
         """Wait until something stands on the screen.
@@ -211,15 +217,15 @@ class PtySession:
         found = re.compile(re.escape(what)) if isinstance(what, str) else what
         until = time.monotonic() + timeout
         while True:
-            more = self._take(0)
-            shown = self._snapshot()
+            more = self.take(0)
+            shown = self.snapshot()
             if found.search(shown.text):
                 return shown
             left = until - time.monotonic()
             if self._ended or left <= 0:
                 return None
             if not more:
-                self._take(left)
+                self.take(left)
 
     def record(self, path: "str | Path", *, keep_input: bool = False) -> None:
         """Record from here on, as asciicast v2 (see ``shellward replay``).
@@ -259,7 +265,7 @@ class PtySession:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 return None
-            self._take(left)
+            self.take(left)
         if self._status is None and not self._closed:
             left = None if deadline is None else max(0.1, deadline - time.monotonic())
             self._status = self._channel.wait(left)
@@ -289,12 +295,15 @@ class PtySession:
         """End it with everything it started, and let go of it. Idempotent."""
         if self._closed:
             return
+        self.closing = True
         try:
             if not self._told:
                 self._kill("HUP")
         finally:
             self._closed = True
             self._ended = True
+            if self.before_close is not None:
+                self.before_close()
             self._channel.close()
             if self._recording is not None:
                 self._recording.close()
@@ -302,9 +311,13 @@ class PtySession:
             if self.on_close is not None:
                 self.on_close()
 
-    # -- inside --------------------------------------------------------------------------------------------
+    # -- for the parts of this room ------------------------------------------------------------------------
 
-    def _take(self, timeout: float | None) -> bool:
+    def feed(self, data: bytes) -> None:
+        """Type, as ``write`` does, while another thread reads."""
+        self._channel.write(self._passed(data), _WRITE_LIMIT)
+
+    def take(self, timeout: float | None) -> bool:
         """Wait for output, and hand it to all who want it; False when none came."""
         with self._reading:
             if self._ended:
@@ -313,24 +326,52 @@ class PtySession:
             if pieces is None:
                 self._ended = True
                 return False
+            self._heard = self._heard or bool(pieces)
             for _, data in pieces:
-                self._raw.append(data)
-                self._kept += len(data)
-                if self._recording is not None:
-                    self._recording.output(data)
-                if self._screen is not None and (answer := self._screen.feed(data)):
-                    self._answer(answer)
-            while self._kept - (len(self._raw[0]) if self._raw else 0) > _KEPT:
-                lost = len(self._raw.pop(0))
-                self._kept -= lost
-                self.dropped += lost
+                self._hand_on(data)
             return bool(pieces)
 
+    def begun(self) -> bool:
+        """Whether its program is known to have begun, or to be over: something came of it."""
+        if self._heard or self._ended:
+            return True
+        poller = select.poll()
+        poller.register(self.fileno(), select.POLLIN)
+        return bool(poller.poll(0))
+
+    def taken(self) -> bytes:
+        """Return what was taken and not yet returned. Never waits."""
+        return self._raw.take()
+
+    def snapshot(self) -> Snapshot:
+        """Return the screen as far as was taken."""
+        if self._screen is None:
+            raise ValueError("this session keeps no screen: another terminal shows it")
+        with self._reading:
+            return self._screen.snapshot()
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _hand_on(self, data: bytes) -> None:
+        if self.on_data is None:
+            self._raw.add(data)
+        else:
+            self.on_data(data)
+        if self._recording is not None:
+            self._recording.output(data)
+        if self._screen is not None and (answer := self._screen.feed(data)):
+            self._answer(answer)
+
     def _answer(self, answer: bytes) -> None:
-        try:
+        with suppress(ConnectionLost):  # whoever asked has ended, or does not read
             self._channel.write(answer, 1.0)
-        except ConnectionLost:
-            return  # whoever asked has ended, or does not read
+
+    def _passed(self, data: bytes) -> bytes:
+        if self._gate is not None:
+            data = self._gate(data)
+        if self._recording is not None:
+            self._recording.input(data)
+        return data
 
     def _send(self, data: bytes) -> None:
         if len(data) <= _SMALL:
@@ -348,15 +389,10 @@ class PtySession:
         writer = threading.Thread(target=send, name="shellward-typing", daemon=True)
         writer.start()
         while writer.is_alive():
-            if not self._take(_SLICE):
+            if not self.take(_SLICE):
                 writer.join(_SLICE)
         if failed:
             raise failed[0]
-
-    def _snapshot(self) -> Snapshot:
-        if self._screen is None:
-            raise ValueError("this session keeps no screen: another terminal shows it")
-        return self._screen.snapshot()
 
     def _tell(self) -> None:
         told, self._told = self._told, True

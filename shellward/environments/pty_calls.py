@@ -5,30 +5,28 @@ import itertools
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
-from shellward.core.types import Chunk, Result, StreamName, signal_name
+from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
-from shellward.environments.call import Call, Command, Directory, OnOutput, make_call
+from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.control import Control, Target, kill_tree
 from shellward.environments.encoding import encode_text, quote
-from shellward.environments.output import Collector, Decoder
 from shellward.environments.pty import PtySession
+from shellward.environments.pty_run import PtyRun
 from shellward.environments.pty_script import AtTerminal, argv_of
-from shellward.environments.running import INTERRUPTED, TIMED_OUT
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
     from shellward.environments.pool import Start
     from shellward.environments.shell import Shell
 
-_AFTER_KILL: Final = 1.0
-_END: Final = b"\x04"
+_START_LIMIT: Final = 5.0
+_LOOK: Final = 0.02
 _numbers = itertools.count(1)
 
 
@@ -56,6 +54,13 @@ def _see_directory(control: Control, cwd: str) -> None:
     ).strip()
     if answer:
         raise OSError(int(answer), os.strerror(int(answer)), cwd)
+
+
+def _await_start(session: PtySession, control: Control, target: Target) -> None:
+    """Wait for a program that an engine was asked to start, and has not yet: nothing of it could be ended before."""
+    until = time.monotonic() + _START_LIMIT
+    while not session.begun() and not control.round(target, "0")[0] and time.monotonic() < until:
+        time.sleep(_LOOK)
 
 
 class PtyCalls:
@@ -92,12 +97,23 @@ class PtyCalls:
             Unsupported: see ``capabilities.pty``.
             ConfigError: an argument is unusable.
         """
-        self._can_pty()
+        call = self.dialogue(command, cwd=cwd, env=env, by_person=by_person)
+        return self.open_at_terminal(call, size_of(size or True), user=user, emulate=emulate)
+
+    def dialogue(  # type: ignore[misc]
+        self: "Environment",
+        command: Command | None,
+        *,
+        cwd: Directory | None,
+        env: Mapping[str, str] | None,
+        by_person: bool,
+    ) -> Call:
+        """Check the arguments of a ``pty``; see there."""
+        self.can_pty()
         if command is None:
             command = [*self._shell_at_terminal().split(), "-i"]
         call = make_call(command, cwd=cwd, env=env)
-        call = replace(call, stdin=iter(()), at_terminal=True, by_person=by_person)
-        return self._open_at_terminal(call, size_of(size or True), user, emulate=emulate)
+        return replace(call, stdin=iter(()), at_terminal=True, by_person=by_person)
 
     def open_pty(  # type: ignore[misc]
         self: "Environment",
@@ -140,124 +156,75 @@ class PtyCalls:
         )
         channel = self.backend.open(argv_of(wanted), env={"SHELLWARD_COMMAND": mark}, user=shell.user, pty=size)
         target = Target(f"SHELLWARD_COMMAND={mark}", -1, -1, since, "")
-        return PtySession(
-            channel,
-            command=call.shown,
-            size=size,
-            kill=lambda first: kill_tree(control, target, first),
-            gate=call.screen,
-            emulate=emulate,
-        )
+
+        def kill(first: str) -> None:
+            _await_start(session, control, target)
+            kill_tree(control, target, first)
+
+        session = PtySession(channel, command=call.shown, size=size, kill=kill, gate=call.screen, emulate=emulate)
+        return session
 
     def _shell_at_terminal(self: "Environment") -> str:  # type: ignore[misc]
         return self.program if self.program not in ("", "sh") else self.capabilities.shell or "sh"
 
-    def _can_pty(self: "Environment") -> None:  # type: ignore[misc]
+    def can_pty(self: "Environment") -> None:  # type: ignore[misc]
+        """Raise Unsupported where there are no terminals."""
         if not self.backend.capabilities.pty:
             raise Unsupported("give a program a terminal", self.kind)
 
-    def _open_at_terminal(  # type: ignore[misc]
-        self: "Environment", call: Call, size: PtySize, user: str | None, *, emulate: bool
+    def open_at_terminal(  # type: ignore[misc]
+        self: "Environment",
+        call: Call,
+        size: PtySize,
+        *,
+        user: str | None = None,
+        like: "Shell | None" = None,
+        emulate: bool = True,
     ) -> PtySession:
+        """Open a terminal for a checked call; it ends with this environment.
+
+        Args:
+            call: what will run.
+            size: of the terminal.
+            user: who it runs as.
+            like: the shell of the session with whose state it begins; its lock is held. None: the default session's.
+            emulate: see PtySession.
+        """
         self.check_user(user)
-        with self.borrowed(user, beside=True) as shell:
+        if like is not None:
+            self.ready(like)
+        with self.borrowed(user, beside=True, like=like) as shell:
             session = self.open_pty(shell, call, size, emulate=emulate)
-        session.on_close = lambda: self._terminals.discard(session)
-        self._terminals.add(session)
+        session.on_close = partial(self._terminals.pop, session, None)
+        self._terminals[session] = like
+        if self._closed or (like is not None and like.closed):  # meanwhile: whoever closed it has not seen this
+            session.close()
+            self.alive()
+            raise EnvironmentUnavailable("the session was closed; open a new one")
         return session
 
-    def _run_pty(  # type: ignore[misc]
+    def begin_at_terminal(  # type: ignore[misc]
         self: "Environment",
         call: Call,
         pty: bool | PtySize,
-        user: str | None,
-        on_output: OnOutput | None,
-    ) -> Result:
-        """See ``Environment.run``."""
+        *,
+        user: str | None = None,
+        like: "Shell | None" = None,
+    ) -> PtyRun:
+        """Start a checked call as ``run(pty=...)`` does; see ``open_at_terminal``."""
         size = size_of(pty)
-        self._can_pty()
+        self.can_pty()
         typed = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
         if not (typed is None or isinstance(typed, bytes | bytearray | memoryview)):
             raise ConfigError("stdin: at a terminal it is typed, so it has to be text or bytes; see Environment.pty")
         call = replace(call, at_terminal=True)
-        session = self._open_at_terminal(call, size, user, emulate=False)
-        run = _Run(call, session, on_output, _collector(call, self._output_file))
-        try:
-            return run.carry_out(bytes(typed or b""), self.cwd)
-        except BaseException as error:
-            with suppress(EnvironmentUnavailable):  # gone, and the command with it
-                session.close()
-            if isinstance(error, ConnectionLost):
-                raise ConnectionLost(self.why_lost(str(error)), run.partial()) from error
-            raise
-        finally:
-            run.collector.close()
+        session = self.open_at_terminal(call, size, user=user, like=like, emulate=False)
+        cwd = self.cwd if like is None else like.cwd
+        return PtyRun(call, session, typed=bytes(typed or b""), cwd=cwd, spool=self._output_file, why=self.why_lost)
 
-
-def _collector(call: Call, spool: Callable[[], Path]) -> Collector:
-    wanted = call.full_output
-    place: Callable[[], Path] | None = spool
-    if wanted is False:
-        place = None
-    elif isinstance(wanted, str | Path):
-        place = Path(wanted).absolute
-    return Collector(call.max_output, keep_file=place, everything=wanted is not None and wanted is not False)
-
-
-class _Run:
-    """One command at a terminal, from its start to its result."""
-
-    def __init__(self, call: Call, session: PtySession, on_output: OnOutput | None, collector: Collector) -> None:
-        self.collector = collector
-        self._call = call
-        self._session = session
-        self._on_output = on_output
-        self._decoder = Decoder()
-        self._began = time.monotonic()
-
-    def carry_out(self, typed: bytes, cwd: str) -> Result:
-        session, limit = self._session, self._call.timeout
-        deadline = None if limit is None else self._began + limit
-        with suppress(ConnectionLost):  # it has ended without reading
-            # As a person would who has nothing (more) to say.
-            session.write(typed + (_END if typed.endswith(b"\n") or not typed else _END + _END))
-        timed_out = False
-        while not session.ended:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                timed_out = True
-                session.kill()
-                self._rest()
-                break
-            self._output(session.read(left))
-        self._output(session.read(0))
-        status = session.wait(_AFTER_KILL if timed_out else None)
-        session.close()
-        interrupted = session.interrupted
-        code = TIMED_OUT if timed_out else INTERRUPTED if interrupted else -1 if status is None else status
-        return Result(
-            command=self._call.shown,
-            exit_code=code,
-            duration=time.monotonic() - self._began,
-            cwd=cwd,
-            timed_out=timed_out,
-            interrupted=interrupted,
-            signal=None if timed_out or interrupted else signal_name(code),
-            **self.collector.finish(),  # type: ignore[arg-type]
-        )
-
-    def _rest(self) -> None:
-        until = time.monotonic() + _AFTER_KILL
-        while not self._session.ended and (left := until - time.monotonic()) > 0:
-            self._output(self._session.read(left))
-
-    def partial(self) -> Result:
-        duration = time.monotonic() - self._began
-        return Result(command=self._call.shown, exit_code=-1, duration=duration, **self.collector.finish())  # type: ignore[arg-type]
-
-    def _output(self, data: bytes) -> None:
-        if not data:
-            return
-        self.collector.add(StreamName.STDOUT, data)
-        if self._on_output is not None:
-            self._on_output(Chunk(StreamName.STDOUT, data, self._decoder.text(data)))
+    def close_terminals(self: "Environment", like: "Shell | None" = None) -> None:  # type: ignore[misc]
+        """End what runs at terminals of this environment: all of it, or what began with one session's state."""
+        for terminal, its in list(self._terminals.items()):
+            if like is None or its is like:
+                with suppress(EnvironmentUnavailable):  # gone already, and what runs at it too
+                    terminal.close()

@@ -8,6 +8,7 @@ from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Result
 from shellward.environments.base import PtySize
 from shellward.environments.call import Command, Directory, OnOutput, Stdin, make_call
+from shellward.environments.session_pty import SessionPty
 from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from shellward.environments.stream import Stream
 
 
-class Session:
+class Session(SessionPty):
     """A warm shell with a state of its own: directory, variables, functions, options.
 
     Thread-safe; its commands run one after the other. Made by ``Environment.session``.
@@ -52,6 +53,7 @@ class Session:
         on_output: OnOutput | None = None,
         max_output: int | None = MAX_OUTPUT,
         full_output: bool | str | Path | None = None,
+        pty: bool | PtySize = False,
     ) -> Result:
         """Run a command in this session; see ``Environment.run``.
 
@@ -72,6 +74,8 @@ class Session:
         )
         self.shell.take_turn(call.timeout)
         try:
+            if pty is not False:
+                return self._environment.begin_at_terminal(call, pty, like=self.shell).carry_out(on_output)
             return self._environment.run_on(self.shell, call, on_output)
         finally:
             self.shell.release()

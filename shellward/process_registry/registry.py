@@ -3,9 +3,7 @@
 It opens no environment by itself: whoever makes it says how, so that the gate stands in front of what is started.
 """
 
-import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +15,7 @@ from shellward.core.limits import PROCESS_TTL
 from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName
 from shellward.environments.owner import owner
 from shellward.process_registry.notify import Notifier
+from shellward.process_registry.places import Places, gone, leave, place_of
 from shellward.process_registry.records import LOCAL, Entry, Notice
 from shellward.process_registry.store import Store
 
@@ -34,11 +33,6 @@ MAX_KEPT: Final = 4 * 2**30
 def default_path() -> Path:
     """Return the path of the user's database; it need not exist."""
     return state_dir() / "processes.db"
-
-
-def place_of(environment: "Environment") -> str:
-    """Return how the registry calls the place of an environment."""
-    return LOCAL if environment.kind == LOCAL else environment.handle
 
 
 class ProcessRegistry:
@@ -65,11 +59,7 @@ class ProcessRegistry:
     ) -> None:
         self.store = Store(path or default_path())
         self.max_running, self.max_finished, self.max_kept = max_running, max_finished, max_kept
-        self._opener = opener
-        self._lock = threading.RLock()
-        self._open: dict[str, Environment] = {}
-        self._ours: set[str] = set()
-        self._closed = False
+        self._places = Places(opener)
         self._notifier = Notifier(self, on_notice)
 
     def __enter__(self) -> Self:
@@ -80,13 +70,7 @@ class ProcessRegistry:
 
     def close(self) -> None:
         """Leave everything as it is: processes go on, environments that were opened here are let go. Idempotent."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            opened = [self._open[place] for place in self._ours]
-            self._open.clear()
-            self._ours.clear()
+        opened = self._places.close()
         self._notifier.close()
         for environment in opened:
             leave(environment)
@@ -96,18 +80,12 @@ class ProcessRegistry:
 
     def use(self, environment: "Environment") -> str:
         """Have an environment of the caller's be used for its place; returns how that is called."""
-        place = place_of(environment)
-        with self._lock:
-            self._open.setdefault(place, environment)
-        return place
+        return self._places.use(environment)
 
     def release(self, environment: "Environment") -> None:
         """Use an environment of the caller's no longer, since he is about to close it."""
-        place = place_of(environment)
-        self._notifier.forget(place)
-        with self._lock:
-            if self._open.get(place) is environment:
-                del self._open[place]
+        self._notifier.forget(place_of(environment))
+        self._places.release(environment)
 
     def environment(self, place: str) -> "Environment":
         """Return the environment of a place, opened where it has to be.
@@ -115,14 +93,7 @@ class ProcessRegistry:
         Raises:
             EnvironmentUnavailable: it is gone.
         """
-        with self._lock:
-            if self._closed:
-                raise EnvironmentUnavailable("the registry was closed")
-            environment = self._open.get(place)
-            if environment is None:
-                environment = self._open[place] = self._opener(place)
-                self._ours.add(place)
-            return environment
+        return self._places.environment(place)
 
     # -- calls ---------------------------------------------------------------------------------------------
 
@@ -217,7 +188,7 @@ class ProcessRegistry:
         """Look at a place: what runs, what has ended, what other programs have started there."""
         alive = self.store.entries(place, alive=True)
         try:
-            listed = self._listed(place)
+            listed = self._places.processes(place)
         except EnvironmentUnavailable as error:
             if gone(error):
                 for entry in alive:
@@ -233,21 +204,6 @@ class ProcessRegistry:
         for entry in alive:
             if entry.id not in found and entry.info.pid:
                 self._learn(entry, replace(entry.info, state=ProcessState.LOST, reason="lost"))
-
-    def _listed(self, place: str) -> Sequence[ProcessInfo]:
-        """List what is at a place; once more with a new connection, when the old one was lost."""
-        try:
-            return self.environment(place).processes()
-        except EnvironmentUnavailable:
-            with self._lock:
-                if place not in self._ours:
-                    raise
-                self._ours.discard(place)
-                old = self._open.pop(place, None)
-            if old is not None:
-                with suppress(EnvironmentUnavailable):  # it is gone: that is why
-                    leave(old)
-            return self.environment(place).processes()
 
     def poll(self, name: str) -> Entry:
         """Return what is known of a process now.
@@ -415,16 +371,3 @@ class ProcessRegistry:
             self.remove(entry.id)
             count -= 1
             size -= (entry.info.bytes_out or 0) + (entry.info.bytes_err or 0)
-
-
-def gone(error: EnvironmentUnavailable) -> bool:
-    """Whether a sandbox is there no more, as against not to be reached now: its engine does not know it."""
-    return type(error.__cause__).__name__ == "NotFound"
-
-
-def leave(environment: "Environment") -> None:
-    """Let go of an environment: processes in it go on."""
-    if environment.capabilities.attach:
-        environment.detach()
-    else:
-        environment.close()

@@ -87,6 +87,10 @@ class Terminal(Environment):
         """
         return await _withdrawable(lambda: self.blocking.make_run(shell, call, on_output))
 
+    async def asked(self, work: Callable[[], T]) -> T:
+        """Do in a thread what somebody may be asked about; see ``Environment.asked``."""
+        return await _withdrawable(work)
+
     async def write_file(self, path: "Directory", data: bytes | str, *, mode: int | None = None) -> None:
         """Write a file that the gate lets pass; see ``shellward.Terminal.write_file``."""
         await _withdrawable(lambda: self.blocking.write_file(path, data, mode=mode))

@@ -206,7 +206,7 @@ class Judge:
         def decide(detection: "Detection") -> Decision:
             return self._decide(detection, context, end=_TYPED)
 
-        typed = TypedInput(seen, decide, before.detection.findings)
+        typed = TypedInput(seen, decide, before.detection.findings, by_caller=call.at_terminal)
         return replace(call, screen=TypedKeys(typed, decide) if call.at_terminal else typed)
 
     def _decide(self, detection: "Detection", context: Context, *, end: str = "Nothing was run.") -> Decision:
@@ -293,5 +293,5 @@ class Judge:
         def decide(found: "Detection") -> Decision:
             return self._decide(found, context, end=end)
 
-        typed = TypedInput(seen, decide, allowed, whole_lines=False)
+        typed = TypedInput(seen, decide, allowed, whole_lines=False, by_caller=True)
         kept.screen = TypedKeys(typed, decide) if info.pty else typed

@@ -11,8 +11,8 @@ from shellward.core.errors import EnvironmentUnavailable
 from shellward.core.types import Log, ProcessInfo
 from shellward.environments.owner import lives, owner
 from shellward.process_registry import Entry, Notice, ProcessRegistry
+from shellward.process_registry.places import place_of
 from shellward.process_registry.records import LOCAL, NoticeKind
-from shellward.process_registry.registry import place_of
 from shellward.terminal_tool.moved import Moved, is_moved
 
 if TYPE_CHECKING:

@@ -29,6 +29,8 @@ class TypedInput:
         decide: decides about what was found; raises ApprovalDenied.
         allowed: the findings that were allowed before it began.
         whole_lines: hold back what is no whole line yet; else it is judged as it stands, and again when there is more.
+        by_caller: whoever types calls this himself, so his callbacks answer; else a thread of ours does, and those
+            of who has made this answer.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class TypedInput:
         allowed: tuple["Finding", ...],
         *,
         whole_lines: bool = True,
+        by_caller: bool = False,
     ) -> None:
         self._whole_lines = whole_lines
         self._look = look
@@ -45,7 +48,7 @@ class TypedInput:
         self._allowed = {key_of(finding) for finding in allowed}
         self._text: list[str] = []
         self._held = b""
-        self._context: Context = copy_context()  # callbacks of the caller's answer, though another thread asks
+        self._context: Context | None = None if by_caller else copy_context()
 
     def __call__(self, data: bytes) -> bytes:
         """Take what came; return what may be sent. Empty data is the end: what was held back comes then.
@@ -60,7 +63,10 @@ class TypedInput:
         if whole:
             self._text.append(whole.decode("utf-8", "surrogateescape"))
             try:
-                self._context.run(self._judge)
+                if self._context is None:
+                    self._judge()
+                else:
+                    self._context.run(self._judge)
             except BaseException:
                 self._text.pop()  # it is not sent, so it is no part of what was
                 raise

@@ -12,19 +12,7 @@ from shellward.testing.leaks import assert_nothing_new, holdings
 from shellward.testing.trial import AFTER_LIMIT, at_most, raises
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from shellward.testing.trial import Trial
-
-
-def _with_env(t: Trial, body: Callable[[Any], Awaitable[None]]) -> None:
-    from shellward import aio
-
-    async def main() -> None:
-        async with await aio.create(t.place.kind, **t.place.config) as env:
-            await body(env)
-
-    asyncio.run(main())
 
 
 def same_calls(t: Trial) -> None:
@@ -52,7 +40,7 @@ def same_calls(t: Trial) -> None:
         with raises(FileNotFoundError):
             await env.read_file("/tmp/shellward-aio")
 
-    _with_env(t, body)
+    t.over_asyncio(body)
 
 
 def sessions(t: Trial) -> None:
@@ -65,7 +53,7 @@ def sessions(t: Trial) -> None:
             assert (await one.run("echo $X; pwd")).stdout == "1\n/\n"
             assert (await two.run("echo $X; pwd")).stdout == "2\n/tmp\n"
 
-    _with_env(t, body)
+    t.over_asyncio(body)
 
 
 def concurrency(t: Trial) -> None:
@@ -95,7 +83,7 @@ def concurrency(t: Trial) -> None:
         assert best < 0.4, f"eight commands of 0.1 s took {best:.2f} s"
         assert worst < 0.2, f"the event loop stood still for {worst:.2f} s"
 
-    _with_env(t, body)
+    t.over_asyncio(body)
 
 
 def loop_is_free_during_everything(t: Trial) -> None:
@@ -150,7 +138,7 @@ def cancellation_ends_the_command(t: Trial) -> None:
             break
         assert (await env.run("echo ok")).stdout == "ok\n"
 
-    _with_env(t, body)
+    t.over_asyncio(body)
 
 
 def limits(t: Trial) -> None:
@@ -164,7 +152,7 @@ def limits(t: Trial) -> None:
         assert (result.exit_code, result.timed_out, result.stdout) == (124, True, "a\n")
         await asyncio.to_thread(sleeper.assert_gone, env)
 
-    _with_env(t, body)
+    t.over_asyncio(body)
 
 
 def errors(t: Trial) -> None:
@@ -193,7 +181,7 @@ def nothing_is_left(t: Trial) -> None:
         await env.run("exit 3")
         await env.run("sleep 30", timeout=0.1)
 
-    _with_env(t, body)
+    t.over_asyncio(body)
     before = holdings()
-    _with_env(t, body)
+    t.over_asyncio(body)
     assert_nothing_new(before)

@@ -198,10 +198,12 @@ def its_number_is_another_processes(t: Trial) -> None:
     sleeper = t.sleeper()
     process = t.env.start("exec sleep 300")
     t.defer(process.remove)
+    born = process.poll().born
+    time.sleep(0.05)  # the kernel counts start times in ticks of 10 ms; a number is not given twice in one
     other = t.env.start(f"exec {sleeper.command}")
     t.defer(other.remove)
     sleeper.assert_alive(t.env)
-    born = process.poll().born
+    assert other.poll().born != born, "both are of one tick: nothing could tell them apart"
     t.env.write_file(f"{process.directory}/pid", f"{other.pid} {born}\n")
     assert not process.signal("KILL")
     process.kill()

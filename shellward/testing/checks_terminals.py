@@ -7,22 +7,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from shellward.core.errors import ConfigError, Unsupported
+from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
-from shellward.testing.trial import AFTER_LIMIT, at_most, eventually, python, raises, terms
+from shellward.testing.trial import AFTER_LIMIT, at_most, raises, terms
 
 if TYPE_CHECKING:
     from shellward.environments.pty import PtySession
     from shellward.terminal.screen import Snapshot
-    from shellward.testing.place import Place
     from shellward.testing.trial import Trial
 
 _PROMPT = re.compile(r"sw> ?\Z")
-
-
-def _tools(place: Place) -> str:
-    """Need the terminal programs of an ordinary Linux."""
-    return "" if place.python else "there is no nano, and less and top are others"
 
 
 def _see(session: PtySession, what: str | re.Pattern[str], within: float = 15.0) -> Snapshot:
@@ -80,6 +74,30 @@ def begins_with_the_session(t: Trial) -> None:
         env.run("true", pty=True, cwd="/no such place")
 
 
+def a_session_has_its_own(t: Trial) -> None:
+    """A session's terminals begin with what it knows, change nothing of it, and end with it."""
+    env = t.fresh()
+    env.run("cd /; export SW_A=default")
+    sleeper = t.sleeper()
+    with env.session() as session:
+        session.run("cd /usr; export SW_A='of the session'")
+        result = session.run(
+            'echo "$PWD|$SW_A"; cd /; SW_A=other; exit 3', pty=PtySize(rows=20, columns=70), timeout=20
+        )
+        assert (result.stdout, result.exit_code, result.cwd) == ("/usr|of the session\r\n", 3, "/usr")
+        assert session.run('echo "$PWD|$SW_A"').stdout == "/usr|of the session\n"
+        terminal = session.pty(f'echo "$PWD|$SW_A"; {sleeper.command}')
+        _see(terminal, "/usr|of the session")
+        session.run("cd /tmp")  # it goes on meanwhile
+        assert session.run("pwd", pty=True, cwd="/", timeout=20).stdout == "/\r\n"
+        sleeper.assert_alive(env)
+    sleeper.assert_gone(env)
+    assert terminal.wait(5) is None
+    with raises(EnvironmentUnavailable):
+        session.pty("true")
+    assert env.run('echo "$PWD|$SW_A"', pty=True, timeout=20).stdout == "/|default\r\n"
+
+
 def wrong_sizes(t: Trial) -> None:
     """A size that no terminal has is a ConfigError that says which."""
     for size in (PtySize(rows=0, columns=80), PtySize(rows=24, columns=1 << 15)):
@@ -95,6 +113,23 @@ def input_is_typed_and_ends(t: Trial) -> None:
     assert result.stdout == "typed\r\ntyped\r\nend\r\n"
     result = t.env.run('read x; echo "<$x>"', pty=True, stdin="grün\n".encode(), timeout=20)
     assert "<grün>" in result.stdout
+
+
+def much_is_typed(t: Trial) -> None:
+    """Nothing is lost of what is printed while much is typed; a program that does not read it holds nobody up."""
+    lines = ("x" * 79 + "\n") * 800  # more than a terminal takes before it is read
+    zeros = 0
+
+    def count(chunk: object) -> None:
+        nonlocal zeros
+        zeros += chunk.data.count(b"\0")  # type: ignore[attr-defined]
+
+    command = "dd if=/dev/zero bs=30000 count=100 2>/dev/null; wc -l; exit 4"
+    result = t.env.run(command, pty=True, stdin=lines, on_output=count, timeout=50)
+    assert (result.exit_code, zeros) == (4, 3_000_000)
+    assert result.stdout.endswith("800\r\n")
+    with at_most(15, "a program that does not read what is typed"):
+        assert t.env.run("exit 5", pty=True, stdin=lines, timeout=30).exit_code == 5
 
 
 def a_time_limit_ends_the_tree(t: Trial) -> None:
@@ -120,6 +155,16 @@ def closing_ends_the_tree(t: Trial) -> None:
     sleeper.assert_alive(env, 2)
     env.close()
     sleeper.assert_gone(env, 3)
+
+
+def closing_at_once_ends_it_too(t: Trial) -> None:
+    """What is closed before it has begun does not begin later, where nobody would end it."""
+    sleeper = t.sleeper()
+    for _ in range(3):
+        t.env.pty(sleeper.command).close()
+        assert not sleeper.seen(t.env)
+    time.sleep(0.5)
+    assert not sleeper.seen(t.env)
 
 
 def a_child_that_keeps_the_terminal_holds_nothing_up(t: Trial) -> None:
@@ -200,119 +245,6 @@ def a_paste_is_marked_where_that_is_wanted(t: Trial) -> None:
         _see(session, r"033[200~a\rb033[201~")
 
 
-def an_editor_edits_and_saves(t: Trial) -> None:
-    """An editor shows a file on the alternate screen, or all of the screen, is typed into, and saves it."""
-    file = f"{t.directory()}/text.txt"
-    t.env.write_file(file, "first line\nsecond line\n")
-    with t.env.pty(f"vi {file}") as session:
-        shown = _see(session, "second line")
-        assert shown.lines[0] == "first line"
-        session.send_keys("Down", "0", "i")
-        session.write("new: ")
-        session.send_keys("Escape")
-        _see(session, re.compile("^new: second line$", re.MULTILINE))
-
-        def place() -> tuple[int, int]:
-            shown = session.screen()
-            return shown.row, shown.column
-
-        assert eventually(lambda: place() == (1, 4)), place()  # on its last letter, once the insertion is over
-        session.write(":wq\r")
-        assert session.wait(15) == 0
-    assert t.env.read_file(file) == b"first line\nnew: second line\n"
-
-
-@terms(_tools)
-def nano_edits_and_saves(t: Trial) -> None:
-    """nano: text, control keys, the question for the name, and the screen as it was before."""
-    file = f"{t.directory()}/n.txt"
-    if not t.env.run("command -v nano").ok:
-        assert t.place.same_machine, "the image has to have nano"
-        return
-    with t.env.pty(f"echo behind; nano {file}; cat {file}") as session:
-        _see(session, "GNU nano")
-        assert session.screen().alternate
-        session.write("typed text")
-        session.send_keys("C-o")
-        _see(session, "File Name to Write")
-        session.send_keys("Enter")
-        _see(session, "Wrote 1 line")
-        session.send_keys("C-x")
-        shown = _see(session, re.compile(r"behind\s+typed text"))
-        assert not shown.alternate
-        assert session.wait(15) == 0
-
-
-@terms(_tools)
-def a_pager_pages(t: Trial) -> None:
-    """less: a page down, the end, a search, the beginning, and out."""
-    with t.env.pty("seq 1000 | less", size=PtySize(rows=11, columns=40)) as session:
-        shown = _see(session, re.compile(r"^10$", re.MULTILINE))
-        assert shown.lines[:10] == tuple(str(n) for n in range(1, 11))
-        session.send_keys("Space")
-        assert _see(session, re.compile(r"^20$", re.MULTILINE)).lines[0] == "11"
-        session.write("G")
-        _see(session, re.compile(r"^1000$", re.MULTILINE))
-        session.write("g")
-        _see(session, re.compile(r"^1$", re.MULTILINE))
-        session.write("/^500\r")
-        assert _see(session, re.compile(r"^500$", re.MULTILINE)).lines[0] == "500"
-        session.write("q")
-        assert session.wait(15) == 0
-
-
-@terms(_tools)
-def top_refreshes(t: Trial) -> None:
-    """The process viewer top draws, draws again by itself, and fits a new size."""
-    with t.env.pty("top -d 1", size=PtySize(rows=20, columns=100)) as session:
-        _see(session, "PID")
-        session.read(0)
-        assert session.read(10), "nothing was drawn anew"
-        session.resize(10, 80)
-        assert eventually(lambda: session.screen().rows == 10)
-        _see(session, "PID")
-        session.write("q")
-        assert session.wait(15) == 0
-
-
-@terms(python)
-def a_repl_talks(t: Trial) -> None:
-    """python3: a dialogue with its prompt, its history, an interrupt, and its end."""
-    with t.env.pty("python3 -q", env={"TERM": "xterm"}) as session:
-        _see(session, re.compile(r">>> ?\Z"))
-        session.write("6 * 7\r")
-        _see(session, re.compile(r"^42\s+>>> ?\Z", re.MULTILINE))
-        session.send_keys("Up", "Enter")
-        _see(session, re.compile(r"^42\s+(>>> 6 \* 7\s+)42\s+>>> ?\Z", re.MULTILINE))
-        session.write("import time; time.sleep(600)\r")
-        time.sleep(0.5)
-        session.send_keys("C-c")
-        _see(session, re.compile(r"KeyboardInterrupt\s+>>> ?\Z"))
-        session.send_keys("C-d")
-        assert session.wait(15) in (0, 130)  # CPython 3.8 and later end as they were interrupted before
-
-
-def a_password_is_not_shown(t: Trial) -> None:
-    """A prompt that switches the echo off gets what is typed, and the screen does not show it."""
-    command = "stty -echo; printf 'Password: '; read p; stty echo; echo; [ \"$p\" = geheim ] && echo welcome"
-    with t.env.pty(command) as session:
-        _see(session, "Password:")
-        session.write("geheim\r")
-        shown = _see(session, "welcome")
-        assert "geheim" not in shown.text
-        assert session.wait(15) == 0
-
-
-@terms(python)
-def getpass_reads_from_the_terminal(t: Trial) -> None:
-    """A program that opens /dev/tty itself, past its streams, is at the same terminal."""
-    code = "import getpass; print('<' + getpass.getpass('Secret: ') + '>')"
-    with t.env.pty(f'python3 -c "{code}" </dev/null | cat') as session:
-        _see(session, "Secret:")
-        session.write("geheim\r")
-        _see(session, "<geheim>")
-
-
 def the_screen_is_what_a_person_sees(t: Trial) -> None:
     """Wide characters, colours, movements of the cursor, scrolled lines and the title are on the screen as meant."""
     command = (
@@ -342,6 +274,21 @@ def twenty_at_once(t: Trial) -> None:
     with ThreadPoolExecutor(20) as pool:
         done = list(pool.map(one, range(20)))
     assert done == [(number, f"{10 + number} 50\r\n") for number in range(20)]
+
+
+def closing_its_environment_is_told(t: Trial) -> None:
+    """A command at a terminal whose environment is closed under it ends with ConnectionLost, as every command does."""
+    env = t.fresh()
+    sleeper = t.sleeper()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(env.run, f"echo begun; {sleeper.command}", pty=True, timeout=50)
+        sleeper.assert_alive(env)
+        env.close()
+        with raises(ConnectionLost) as caught:
+            running.result(20)
+    assert "closed" in str(caught.value)
+    assert caught.value.result is not None
+    assert caught.value.result.stdout == "begun\r\n"
 
 
 def interrupt_ends_it(t: Trial) -> None:

@@ -42,6 +42,7 @@ SUBJECTS = (
     "processes",
     "process_faults",
     "terminals",
+    "terminal_programs",
     "held_terminals",
     "files",
     "trees_of_files",
@@ -53,6 +54,7 @@ SUBJECTS = (
     "faults",
     "powers",
     "aio",
+    "aio_terminals",
     "sizes",
 )
 """Names of the groups, in the order in which they run.

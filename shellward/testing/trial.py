@@ -5,6 +5,7 @@ The words in which checks say what they need of a place live here too.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import random
@@ -16,10 +17,10 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from types import TracebackType
 
     from shellward.environments.environment import Environment
@@ -208,6 +209,16 @@ class Trial(contextlib.AbstractContextManager["Trial"]):
         env = self.place.create(**changes)
         self._stack.callback(env.close)
         return env
+
+    def over_asyncio(self, body: Callable[[Any], Awaitable[None]]) -> None:
+        """Run a coroutine function with an ``aio`` environment that only it has, in an event loop of its own."""
+        from shellward import aio
+
+        async def main() -> None:
+            async with await aio.create(self.place.kind, **self.place.config) as env:
+                await body(env)
+
+        asyncio.run(main())
 
     def sleeper(self) -> Sleeper:
         """Make a process that can be found again."""

@@ -1,6 +1,8 @@
 """Background processes from the command line: started by one program, found and ended by others."""
 
 import json
+import os
+import re
 import secrets
 import shutil
 import time
@@ -8,7 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commandline import IN_DOCKER, PLACES, cli, environments, on, start, wait_for
+from commandline import IN_DOCKER, PLACES, SHELLWARD, cli, environ, environments, on, start, wait_for
+
+from shellward import environments as local
+from shellward.environments.base import PtySize
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +86,35 @@ def test_still_running_after_the_time() -> None:
     assert name in cli("top", "--once").stdout.decode()
 
 
+@pytest.mark.parametrize("words", [["top"], ["ps", "--watch"]])
+def test_a_live_view(words: list[str]) -> None:
+    """Drawn anew by itself: what comes, what goes, and what is removed under it; Ctrl-C ends it."""
+    first = begin("--no-stdin", "while :; do echo a line; sleep 0.1; done")
+    with (
+        local.create("local", env=environ()) as env,
+        env.pty([*SHELLWARD, *words], size=PtySize(rows=20, columns=150)) as view,
+    ):
+        assert view.wait_for(first, 30)
+        if words == ["top"]:
+            assert view.wait_for(re.compile(f"{first}.*a line"), 30)
+        second = begin("--no-stdin", "sleep 60")
+        assert view.wait_for(second, 30)
+        assert cli("rm", "--force", first).returncode == 0
+        assert wait_for(lambda: first not in view.screen().text)
+        assert second in view.screen().text
+        view.send_keys("C-c")
+        assert view.wait(30) == 130
+        assert not view.screen().alternate
+
+
+def test_lines_that_are_too_long_to_hold() -> None:
+    name = begin("--no-stdin", "head -c 3000000 /dev/zero | tr '\\0' x; echo; printf 'a n\\344del\\nno\\n'")
+    assert cli("wait", "--timeout", "30", name).returncode == 0
+    assert cli("logs", "--grep", "del$", name).stdout == b"a n\xe4del\n"
+    assert len(cli("logs", "--grep", "x", name).stdout) in range(3_000_000, 3_000_002)
+    assert cli("logs", "--grep", os.fsdecode(b"n\xe4d"), name).stdout == b"a n\xe4del\n"
+
+
 def test_the_gate(tmp_path: Path) -> None:
     victim = Path.home() / ".cache" / "shellward-tests" / f"cli-start-{tmp_path.name}-{time.time_ns()}"
     victim.mkdir(parents=True)
@@ -95,7 +129,8 @@ def test_the_gate(tmp_path: Path) -> None:
 
 
 def test_wrong_usage() -> None:
-    for words in (["logs", "--offset", "1", "--tail", "1", "x"], ["logs", "--grep", "(", "x"], ["send", "x"], ["rm"]):
+    wrong = ["logs", "--offset", "1", "--tail", "1", "x"], ["logs", "--grep", "(", "x"], ["send", "x"], ["rm"]
+    for words in (*wrong, ["ps", "--watch"], ["ps", "--watch", "--json"]):
         assert cli(*words).returncode == 2, words
     assert cli("logs", "nosuch").returncode == 125
 

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import subprocess
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import shellward.testing
 from shellward.testing import conformance
+from shellward.testing.leaks import holdings
 from shellward.testing.trial import raises
 
 from .places import DOCKER_BASH, LOCAL_BASH, LOCAL_SH, PLACES
@@ -70,3 +72,29 @@ def test_checks_are_plain_functions() -> None:
     for check in conformance.checks():
         subject, _, name = check.name.partition(".")
         assert getattr(import_module(f"shellward.testing.checks_{subject}"), name) is check.function
+
+
+def test_what_is_held_can_be_told_while_threads_end() -> None:
+    """The kernel lists children by thread; one that ends while it is read takes nothing with it."""
+    over = threading.Event()
+
+    def churn() -> None:
+        while not over.is_set():
+            brief = threading.Thread(target=int)
+            brief.start()
+            brief.join()
+
+    churning = [threading.Thread(target=churn) for _ in range(3)]
+    for thread in churning:
+        thread.start()
+    try:
+        with subprocess.Popen(["sleep", "60"]) as child:
+            try:
+                for _ in range(200):
+                    assert f"{child.pid} sleep 60 " in holdings()["children"]
+            finally:
+                child.kill()
+    finally:
+        over.set()
+        for thread in churning:
+            thread.join()

@@ -7,7 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from shellward.process_registry import Entry, ProcessRegistry
     from shellward.terminal_tool.guard import Terminal
@@ -27,6 +27,13 @@ def terminal(place: str) -> "Terminal":
     from shellward.terminal_tool.guard import Terminal
 
     return Terminal("local") if place == "local" else Terminal.attach(place)
+
+
+def entries(known: "ProcessRegistry", task: str | None = None) -> "Sequence[Entry]":
+    """List what is known, and what programs have started on this machine without the registry."""
+    if "local" not in known.store.places():
+        known.refresh("local")
+    return known.list(task=task)
 
 
 def record(entry: "Entry") -> dict[str, Any]:

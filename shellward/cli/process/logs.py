@@ -38,7 +38,7 @@ def command(name: str, *, follow: bool, offset: int | None, tail: int | None, gr
     if offset is not None and tail is not None:
         raise click.UsageError("--offset and --tail do not go together")
     try:
-        wanted = None if grep is None else re.compile(grep.encode())
+        wanted = None if grep is None else re.compile(os.fsencode(grep))
     except re.error as error:
         raise click.BadParameter(f"--grep: {error}") from error
     stream = "stderr" if stderr else "stdout"
@@ -78,11 +78,16 @@ def _whole(known: "ProcessRegistry", name: str, at: int, stream: str) -> Iterato
 
 
 def _lines(pieces: Iterable[bytes], wanted: re.Pattern[bytes]) -> Iterator[bytes]:
+    """Yield the lines in which something is found. One that is too long to hold is looked at in parts."""
     rest = b""
     for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
             if wanted.search(line):
                 yield line + b"\n"
+        if len(rest) > _PIECE:
+            if wanted.search(rest):
+                yield rest
+            rest = b""
     if rest and wanted.search(rest):
         yield rest

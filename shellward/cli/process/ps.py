@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.table import Table
 
@@ -35,31 +35,31 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(every: bool, task: str | None, watch: bool, as_json: bool) -> None:
     """List background processes: of every environment, whoever started them."""
-    from shellward.cli.process import record, registry
+    from shellward.cli.process import entries, record, registry
     from shellward.cli.say import print_json
 
+    if watch and (as_json or not sys.stdout.isatty()):
+        raise click.UsageError("--watch draws on a terminal: it goes neither with --json nor into a pipe")
     with registry() as known:
 
-        def entries() -> "Sequence[Entry]":
-            if "local" not in known.store.places():
-                known.refresh("local")  # what programs have started without the registry
-            return [entry for entry in known.list(task=task) if every or entry.info.running]
+        def wanted() -> "Sequence[Entry]":
+            return [entry for entry in entries(known, task) if every or entry.info.running]
 
         if as_json:
-            print_json([record(entry) for entry in entries()])
-        elif watch and sys.stdout.isatty():
-            _live(entries)
+            print_json([record(entry) for entry in wanted()])
+        elif watch:
+            _live(wanted)
         else:
-            _print(table(entries()))
+            _print(table(wanted()))
 
 
-def _live(entries: "object") -> None:
+def _live(wanted: "Callable[[], Sequence[Entry]]") -> None:
     from rich.live import Live
 
-    with Live(table(entries()), auto_refresh=False, screen=True) as live:  # type: ignore[operator]
+    with Live(table(wanted()), auto_refresh=False, screen=True) as live:
         while True:
             time.sleep(_AGAIN)
-            live.update(table(entries()), refresh=True)  # type: ignore[operator]
+            live.update(table(wanted()), refresh=True)
 
 
 def _print(shown: "Table") -> None:

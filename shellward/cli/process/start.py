@@ -105,6 +105,6 @@ def _environment(options: Options) -> Any:
 
 
 def _leave(environment: Any) -> None:
-    from shellward.process_registry.registry import leave
+    from shellward.process_registry.places import leave
 
     leave(environment)

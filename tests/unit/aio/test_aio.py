@@ -12,10 +12,12 @@ import pytest
 
 from shellward import aio
 from shellward.aio.process import Process
+from shellward.aio.pty import PtySession
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.core.types import Chunk, Result, StreamName
 from shellward.environments import environment as blocking
 from shellward.environments import process as blocking_process
+from shellward.environments import pty as blocking_pty
 from shellward.environments import session as blocking_session
 
 KINDS = ["local", pytest.param("docker", marks=pytest.mark.docker)]
@@ -489,23 +491,21 @@ def test_a_full_executor_delays_no_timeout() -> None:
         (aio.Environment, blocking.Environment),
         (aio.Session, blocking_session.Session),
         (Process, blocking_process.Process),
+        (PtySession, blocking_pty.PtySession),
     ],
 )
 def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
-    """Every public call of the blocking classes is here, with the same arguments and defaults.
-
-    Terminals in the foreground are for threads only (docs/terminals.md).
-    """
+    """Every public call of the blocking classes is here, with the same arguments and defaults."""
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
     inner |= {"ask_processes", "remove_process", "start_on", "type_into", "alive", "follower"}
-    inner |= {"ask", "pty", "open_pty", "speaks_bash", "new_process_id", "drop_prepared", "set_aside"}
+    inner |= {"ask", "speaks_bash", "new_process_id", "drop_prepared", "set_aside"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
+    inner |= {"open_pty", "open_at_terminal", "begin_at_terminal", "close_terminals", "dialogue", "can_pty"}
+    inner |= {"begin_afresh", "begun", "fileno", "end", "feed", "take", "taken", "snapshot"}
     calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
     for name, call in calls.items():
         if name.startswith("_") or name in inner or not inspect.isfunction(call):
             continue
         arguments = {k: v.default for k, v in inspect.signature(call).parameters.items()}
-        if name == "run":
-            arguments.pop("pty", None)
         assert arguments == {k: v.default for k, v in inspect.signature(getattr(ours, name)).parameters.items()}, name
         assert name in {"stream", "follow"} or inspect.iscoroutinefunction(getattr(ours, name)), name

@@ -259,3 +259,18 @@ def test_a_doorkeeper_that_ends_while_it_is_asked(monkeypatch: pytest.MonkeyPatc
 
         monkeypatch.setattr(os, "write", broken)
         assert opened(env) is DockerChannel
+
+
+def test_a_door_of_another_engine_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine knows its own containers only; whether another's keeps a door, the door tells."""
+    monkeypatch.setattr(door, "memory_backed", lambda: str(tmp_path))
+    made = door.Door.make()
+    made.hang("root")
+    made.close()
+    os.utime(made.root, (0, 0))
+    keeper = os.open(made.shared / "ask", os.O_RDWR | os.O_NONBLOCK)
+    door.sweep(tuple)
+    os.close(keeper)
+    assert (made.shared / "ask").is_fifo()
+    door.sweep(tuple)
+    assert not made.root.exists()

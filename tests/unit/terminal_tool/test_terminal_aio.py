@@ -1,6 +1,7 @@
 """The guarded environment over asyncio: refused before anything runs, and the loop goes on while somebody is asked."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -33,6 +34,12 @@ def test_what_is_dangerous_is_refused_in_every_call(tmp_path: Path, victim: Path
             lambda: session.run(command),
             lambda: anext(session.stream(command)),
             lambda: terminal.run("sh", stdin=command),
+            lambda: terminal.run(command, pty=True),
+            lambda: terminal.run("sh", pty=True, stdin=f"{command}\n"),
+            lambda: terminal.pty(command),
+            lambda: session.run(command, pty=True),
+            lambda: session.pty(command),
+            lambda: terminal.start(command),
             lambda: terminal.write_file(".git/hooks/pre-commit", "x"),
         ):
             with pytest.raises(ApprovalDenied):
@@ -99,6 +106,48 @@ def test_a_cancelled_task_takes_its_own_question_back(tmp_path: Path, victim: Pa
         assert (await terminal.run("echo on")).stdout == "on\n"
 
     with_terminal(tmp_path, test)
+
+
+def test_what_is_typed_is_asked_about_and_a_cancelled_question_is_taken_back(tmp_path: Path, victim: Path) -> None:
+    command = f"rm -rf {victim}"
+
+    async def test(terminal: aio.Terminal) -> None:
+        asked = threading.Event()
+
+        def ask(_: ApprovalRequest) -> bool:
+            asked.set()
+            return not over.wait(30)  # nobody answers
+
+        over = threading.Event()
+        async with await terminal.pty(env={"PS1": "$ "}) as session:
+            assert await session.wait_for(re.compile(r"[#$] ?\Z"))
+            with pytest.raises(ApprovalDenied):
+                await session.write(f"{command}\r")
+            await session.send_keys("C-c")
+            process = await terminal.start("sh")
+            with register_approval_callback(ask):
+                for call in (lambda: session.write(f"{command}\r"), lambda: process.submit(command)):
+                    task = asyncio.create_task(call())  # type: ignore[arg-type]
+                    assert await asyncio.to_thread(asked.wait, 20)
+                    asked.clear()
+                    task.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await asyncio.wait_for(task, 10)
+                task = asyncio.create_task(terminal.start(command))  # type: ignore[arg-type]
+                assert await asyncio.to_thread(asked.wait, 20)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await asyncio.wait_for(task, 10)
+            over.set()
+            assert not terminal.asking
+            await session.send_keys("C-c")
+            await session.write("echo still-$((6 * 7))\r")
+            assert await session.wait_for("still-42")
+            await process.kill()
+            await process.remove()
+
+    with_terminal(tmp_path, test)
+    assert victim.exists()
 
 
 def test_close_takes_questions_back(tmp_path: Path, victim: Path) -> None:

@@ -79,6 +79,18 @@ def test_the_program_itself_passes_the_gate(bash: Terminal, victim: Path, refuse
     assert bash.run("echo fine", pty=True).stdout == "fine\r\n"
 
 
+def test_a_session_brings_along_what_it_knows(bash: Terminal, victim: Path, refused: Refused) -> None:
+    with bash.session() as session:
+        session.run(f"cd {victim.parent}; PLACE={victim}; greet() {{ echo hello; }}")
+        assert session.run("greet", pty=True).stdout == "hello\r\n"
+        refused(lambda: session.run('rm -rf "$PLACE"', pty=True))
+        refused(lambda: session.pty('rm -rf "$PLACE"'))
+        with session.pty(env={"PS1": "$ "}) as typing:
+            assert typing.wait_for(PROMPT)
+            refused(lambda: typing.write(f"rm -rf {victim}\r"))
+    assert (victim / "file").exists()
+
+
 def test_a_person_at_his_own_terminal_is_not_asked(bash: Terminal, victim: Path) -> None:
     with bash.pty(by_person=True, env={"PS1": "$ "}) as session:
         assert session.wait_for(PROMPT)
