@@ -234,6 +234,8 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
         connect_timeout: seconds until it must have answered with its tools.
         calls: which calls need an answer of the gate: ``hints`` all but those of tools that the server itself calls
             harmless, ``ask`` all, ``allow`` none. Commands in arguments are judged in each case.
+        include: which of its tools are taken, by their names there (glob); empty means all.
+        exclude: which are not.
     """
 
     command: str = ""
@@ -246,6 +248,8 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     timeout: Seconds = 60.0
     connect_timeout: Seconds = 30.0
     calls: Literal["hints", "ask", "allow"] = "hints"
+    include: tuple[Name, ...] = ()
+    exclude: tuple[Name, ...] = ()
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

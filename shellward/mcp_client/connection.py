@@ -12,6 +12,7 @@ import math
 import threading
 from collections.abc import Mapping
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -234,8 +235,15 @@ class Connection:
 
     def _publish(self, tools: "list[Tool]") -> None:
         if tools != self._listed:
-            self._registry.replace_toolset(self.toolset, specs(self.name, tools, self._caller))
+            taken = [tool for tool in tools if self._takes(tool.name)]
+            self._registry.replace_toolset(self.toolset, specs(self.name, taken, self._caller))
             self._listed = tools
+
+    def _takes(self, tool: str) -> bool:
+        def among(patterns: tuple[str, ...]) -> bool:
+            return any(fnmatchcase(tool, pattern) for pattern in patterns)
+
+        return (not self.spec.include or among(self.spec.include)) and not among(self.spec.exclude)
 
     async def _heard(self, message: "IncomingMessage") -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -300,9 +308,9 @@ class Connection:
         except MCPError as problem:
             if problem.code == REQUEST_TIMEOUT:
                 raise TimeoutError from None
+            self._changed.set()  # an address may be gone, or have forgotten this session: asking it will tell
             if problem.code == CONNECTION_CLOSED or self._client is not client:
                 raise self._went_away() from None
-            self._changed.set()  # an address may have forgotten this session; asking it will tell
             raise
 
     def _went_away(self) -> ConnectionLost:

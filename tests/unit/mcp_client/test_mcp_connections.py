@@ -227,6 +227,15 @@ def test_tools_that_are_many_are_searched(host: Host) -> None:
     assert answer == {"result": '{"text": "x"}'}
 
 
+def test_some_of_its_tools(host: Host) -> None:
+    host.connect(a=plain(include=("e*", "run", "more"), exclude=("*n",)))
+    assert host.names() == ["mcp__a__echo", "mcp__a__more"]
+    host.call("mcp__a__more", {"text": "extra"})
+    host.call("mcp__a__more", {"text": "other"})
+    assert within(LONG, lambda: "mcp__a__extra" in host.names())
+    assert "mcp__a__other" not in host.names()
+
+
 def test_what_changed_in_the_settings(host: Host) -> None:
     before = children()
     host.connect(a=plain(), b=plain(), c=plain(enabled=False))
