@@ -225,6 +225,8 @@ class Connection:
         if self._client is not None:
             self._client, self._listed = None, None
             self._registry.deregister_toolset(self.toolset)
+            if not self._stopping.is_set():  # ending it may take a moment; why will be known then
+                self.state, self.reason = State.LOST, "it has ended"
 
     def _lost(self, problem: str, tail: Tail, *, worked: bool, again: bool) -> None:
         said = tail.text()

@@ -49,7 +49,7 @@ def test_none_at_all(tmp_path: Path) -> None:
         ("  notes: {comand: npx}", "3: mcp_servers.notes.comand: unknown setting; did you mean command?"),
         ("  notes:\n    command: npx\n    ags: []", "5: mcp_servers.notes.ags: unknown setting; did you mean args?"),
         ("  notes:\n    command: npx\n    args: no", "5: mcp_servers.notes.args: expected array, got str (got 'no')"),
-        ("  notes:\n    command: npx\n    args: [1]", "5: mcp_servers.notes.args[]: expected str, got int"),
+        ("  notes:\n    command: npx\n    args: [1]", "5: mcp_servers.notes.args[0]: expected str, got int"),
         ("  notes:\n    command: npx\n    env:\n      PORT: 1", "6: mcp_servers.notes.env.PORT: expected str, got int"),
         ("  notes:\n    command: npx\n    env: [A]", "5: mcp_servers.notes.env: must be a mapping of names to texts"),
         ("  notes:\n    command: npx\n    timeout: 0", "5: mcp_servers.notes.timeout: expected float > 0.0 (got 0)"),

@@ -36,7 +36,7 @@ def test_tools_are_in_their_toolset_and_can_be_called(host: Host) -> None:
 
 def test_nothing_is_left_after_close(host: Host) -> None:
     before = children()
-    host.connect(one=plain(), two=plain("deaf"))
+    host.connect(one=plain(), two=plain())
     assert len(children() - before) == 2
     left = int(host.call("mcp__one__offspring")["result"])
     assert alive(left)
@@ -48,6 +48,22 @@ def test_nothing_is_left_after_close(host: Host) -> None:
     host.servers.close()
     host.connect(one=plain())
     assert host.call("mcp__one__echo", {"text": "again"})["result"] == '{"text": "again"}'
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_want_to_end(host: Host) -> None:
+    before = children()
+    host.connect(deaf=plain("deaf"))
+    assert host.names("mcp-deaf")
+    host.servers.close()
+    assert children() == before
+
+
+@pytest.mark.slow
+def test_a_large_result_goes_to_a_file(host: Host) -> None:
+    host.connect(notes=plain())
+    answer = host.call("mcp__notes__echo", {"text": "x" * 5_000_000})
+    assert len(json.dumps(answer)) < 20_000
 
 
 def test_a_server_gets_few_variables(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +149,7 @@ def test_killed_during_a_call(host: Host) -> None:
         answers = [each.result(LONG) for each in calls]
     assert {each["status"] for each in answers} == {"lost"}
     assert "went away during the call, which may have been carried out" in answers[0]["error"]
-    assert host.status("notes").state == "lost"
+    assert within(LONG, lambda: host.status("notes").state == "lost")
     assert "no such tool" in host.call("mcp__notes__echo", {"text": "x"})["error"]
 
 
