@@ -7,6 +7,13 @@ SLOW_PLACES = ("ssh-sh", "ssh-root", "ssh-container", "daytona", "modal", "modal
 
 LONG = ("ways_to_hide", "interrupt_at_any_moment", "living_client_keeps_its_lease", "keeps_its_sandbox")
 """Checks of ten seconds and more: in the quick lane at one place of a kind."""
+TOGETHER = {
+    "unit/aio": "aio",  # they look for processes by name
+    "unit/mcp_client": "mcp",  # one worker pays for the SDK, whose import takes a second or more
+    "/ssh/": "ssh",  # they look for processes and files of one user
+    "/singularity/": "singularity",
+}
+"""Parts of the names of tests that keep to one worker, and what their group is called."""
 FIRST_PLACES = ("local-bash", "docker-bash")
 
 
@@ -22,15 +29,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
             if "daemon_restarted" in item.name:
                 item.add_marker(pytest.mark.alone)
-        elif "unit/aio" in item.nodeid:
-            group = "aio"  # they look for processes by name
-        elif "/ssh/" in item.nodeid:
-            group = "ssh"  # they look for processes and files of one user
+        elif together := next((TOGETHER[part] for part in TOGETHER if part in item.nodeid), None):
+            group = together
         elif "/modal_backend/" in item.nodeid or "/daytona/" in item.nodeid:
             group = "modal" if "/modal_backend/" in item.nodeid else "daytona"
             item.add_marker(pytest.mark.slow)  # a service, and SDKs that hold connections and threads from then on
-        elif "/singularity/" in item.nodeid:
-            group = "singularity"
         elif item.get_closest_marker("docker") is not None:
             group = item.path.stem
         else:

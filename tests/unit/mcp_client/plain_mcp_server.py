@@ -106,7 +106,7 @@ def answer(message: dict) -> None:
 
 def main() -> None:
     if "dies" in ABOUT:
-        sys.exit("the token is wrong: sk-ant-REDACTED")
+        sys.exit("the token is wrong: ghp_" + "x1Y2" * 9)
     if "deaf" in ABOUT:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "chatty" in ABOUT:

@@ -4,21 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from mcp_types import (
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-)
 
 from shellward.mcp_client.answered import told
 
 
 def said(*blocks: Any, **more: Any) -> dict[str, Any]:
+    from mcp_types import CallToolResult, TextContent
+
     content = [TextContent(type="text", text=each) if isinstance(each, str) else each for each in blocks]
     return json.loads(told(CallToolResult(content=content, **more)))
 
@@ -49,6 +41,15 @@ def test_an_error_is_sanitised() -> None:
 
 
 def test_what_is_no_text_is_named() -> None:
+    from mcp_types import (
+        AudioContent,
+        BlobResourceContents,
+        EmbeddedResource,
+        ImageContent,
+        ResourceLink,
+        TextResourceContents,
+    )
+
     answer = said(
         "see",
         ImageContent(type="image", data="AAAA", mime_type="image/png"),

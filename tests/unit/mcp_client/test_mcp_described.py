@@ -1,22 +1,26 @@
 """What a server lists, as tools of the registry: names, clean texts, what is left out."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp_types import Tool, ToolAnnotations
 
 from shellward.mcp_client.described import MOST_TOOLS, Effect, specs, tool_name
 from shellward.tools.tool import NAME
 
+if TYPE_CHECKING:
+    from mcp_types import Tool
+
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
-def tool(name: str, description: str | None = "Does it", schema: dict[str, Any] | None = None, **hints: bool) -> Tool:
+def tool(name: str, description: str | None = "Does it", schema: dict[str, Any] | None = None, **hints: bool) -> "Tool":
+    from mcp_types import Tool, ToolAnnotations
+
     annotations = ToolAnnotations(**hints) if hints else None
     return Tool(name=name, description=description, input_schema=schema or TEXT, annotations=annotations)
 
 
-def listed(*tools: Tool, server: str = "notes") -> dict[str, Any]:
+def listed(*tools: "Tool", server: str = "notes") -> dict[str, Any]:
     return {each.name: each for each in specs(server, tools, lambda *_: "{}")}
 
 

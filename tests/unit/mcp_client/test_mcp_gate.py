@@ -1,5 +1,6 @@
 """Calls of servers' tools pass the gate. The server takes commands and does nothing with them."""
 
+import contextvars
 import json
 import threading
 from collections.abc import Iterator
@@ -101,7 +102,10 @@ def test_a_question_is_taken_back_when_the_servers_are_closed(host: Host) -> Non
     answers: list[dict[str, object]] = []
     with register_approval_callback(nobody):
         host.connect(notes=plain())
-        call = threading.Thread(target=lambda: answers.append(host.call("mcp__notes__unknown", {"text": "x"})))
+        here = contextvars.copy_context()  # where the callback is registered
+        call = threading.Thread(
+            target=lambda: answers.append(here.run(host.call, "mcp__notes__unknown", {"text": "x"}))
+        )
         call.start()
         assert waiting.wait(30)
         host.servers.close()
