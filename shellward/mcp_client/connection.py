@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -27,7 +28,6 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from shellward import __version__
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.mcp_client.described import specs
 from shellward.mcp_client.transports import Tail, address, program
@@ -192,7 +192,7 @@ class Connection:
                 async with Client(
                     transport,
                     read_timeout_seconds=self.spec.timeout,
-                    client_info=Implementation(name="shellward", version=__version__),
+                    client_info=Implementation(name="shellward", version=version("shellward")),
                     message_handler=self._heard,
                     cache=None,
                 ) as client:

@@ -132,15 +132,15 @@ class Servers:
 
         from shellward.mcp_client.answered import told
 
-        name, limit = connection.name, connection.spec.timeout
-        asked = {"effect": effect, "calls": connection.spec.calls, "task": task or "", "goal": goal or ""}
+        name, spec = connection.name, connection.spec
         try:
             if not connection.connected:
                 raise connection.unavailable()
-            with self._opened_door().passing(name, tool, args, **asked):
+            door = self._opened_door()
+            with door.passing(name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""):
                 return told(connection.call(tool, args))
         except (ApprovalDenied, EnvironmentUnavailable, TimeoutError) as problem:
-            return _failed(problem, name, limit)
+            return _failed(problem, name, spec.timeout)
         except MCPError as problem:
             return error(f"the MCP server {name} refused the call: {problem}")
         except (ValidationError, RuntimeError) as problem:

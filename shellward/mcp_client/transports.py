@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from shellward.core.errors import ConfigError
 from shellward.tools.answers import sanitised
@@ -155,7 +155,7 @@ def expanded(values: Mapping[str, str], key: str) -> dict[str, str]:
 
 
 @contextmanager
-def _listening(tail: Tail) -> Iterator[IO[str]]:
+def _listening(tail: Tail) -> Iterator[TextIO]:
     """Give a file for standard error, whose contents go to ``tail`` as they come."""
     import asyncio
 
