@@ -184,7 +184,10 @@ class Connection:
         again, tail, ended = self.state is State.LOST, Tail(), asyncio.Event()
         self._changed.clear()
         worked = False
-        transport = program(self.spec, self._key, ended, tail) if self.spec.command else address(self.spec, self._key)
+        if self.spec.command:
+            transport = program(self.spec, self._key, ended, tail)
+        else:
+            transport = address(self.spec, self._key, tail)
         try:
             with anyio.CancelScope() as scope:
                 self._connecting = scope

@@ -39,7 +39,7 @@ _PAUSE: Final = 0.01
 
 
 class Tail:
-    """The end of what a server printed to standard error."""
+    """The last words of a server: the end of its standard error, or the status of its last answer that was an error."""
 
     def __init__(self) -> None:
         self._data = b""
@@ -47,6 +47,10 @@ class Tail:
     def add(self, data: bytes) -> None:
         """Add what has come."""
         self._data = (self._data + data)[-_KEPT:]
+
+    def replace(self, text: str) -> None:
+        """Forget what was there, and keep this."""
+        self._data = text.encode()
 
     def text(self) -> str:
         """Return its last lines, fit for a message; empty when there are none."""
@@ -116,12 +120,13 @@ async def program(spec: "McpServer", key: str, ended: "asyncio.Event", tail: Tai
 
 
 @asynccontextmanager
-async def address(spec: "McpServer", key: str) -> "AsyncIterator[TransportStreams]":
+async def address(spec: "McpServer", key: str, tail: Tail) -> "AsyncIterator[TransportStreams]":
     """Talk to a server that listens somewhere.
 
     Args:
         spec: the server.
         key: its name in the settings, for messages.
+        tail: gets the status of its last answer, when that was an error; the SDK does not tell it.
 
     Raises:
         ConfigError: a variable that the settings name is not set.
@@ -129,10 +134,13 @@ async def address(spec: "McpServer", key: str) -> "AsyncIterator[TransportStream
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    async def answered(response: httpx2.Response) -> None:
+        tail.replace(f"HTTP {response.status_code} {response.reason_phrase}" if response.is_error else "")
+
     headers = expanded(spec.headers, f"{key}.headers")
     timeout = httpx2.Timeout(spec.connect_timeout, read=max(_QUIET, 2 * spec.timeout))
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [answered]}) as client,
         streamable_http_client(spec.url, http_client=client) as streams,
     ):
         yield streams

@@ -90,13 +90,13 @@ def test_calls_are_in_the_log(host: Host, asked: list[ApprovalRequest]) -> None:
 
 
 def test_a_question_is_taken_back_when_the_servers_are_closed(host: Host) -> None:
-    waiting = threading.Event()
+    waiting, withdrawn = threading.Event(), []
 
     def nobody(request: ApprovalRequest) -> str:
         over = threading.Event()
         request.withdrawal.listen(over.set)
         waiting.set()
-        assert over.wait(30)
+        withdrawn.append(over.wait(30))
         return "deny"
 
     answers: list[dict[str, object]] = []
@@ -111,4 +111,5 @@ def test_a_question_is_taken_back_when_the_servers_are_closed(host: Host) -> Non
         host.servers.close()
         assert within(30, lambda: answers)
         call.join()
+    assert withdrawn == [True]
     assert answers[0]["status"] == "denied"
