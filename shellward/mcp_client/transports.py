@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from shellward.core.errors import ConfigError
+from shellward.mcp_client.plugin import MARK
 from shellward.tools.answers import sanitised
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from shellward.config.schema import McpServer
 
-_MARK: Final = "SHELLWARD_MCP_SERVER"
-"""A variable with a random value, by which what a server has started is found."""
 _NAME: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _KEPT: Final = 4096
 """Bytes at the end of standard error that are kept."""
@@ -106,7 +105,7 @@ async def program(spec: "McpServer", key: str, ended: "asyncio.Event", tail: Tai
     parameters = StdioServerParameters(
         command=spec.command,
         args=list(spec.args),
-        env={**expanded(spec.env, f"{key}.env"), _MARK: token},
+        env={**expanded(spec.env, f"{key}.env"), MARK: token},
         cwd=spec.cwd or None,
         encoding_error_handler="replace",
     )
@@ -191,7 +190,7 @@ def _listening(tail: Tail) -> Iterator[TextIO]:
 
 def end_marked(token: str) -> None:
     """Kill what carries a server's mark; again until nothing does, since what is killed may have been starting more."""
-    wanted = f"{_MARK}={token}".encode()
+    wanted = f"{MARK}={token}".encode()
     for _ in range(_ROUNDS):
         found = [pid for pid in _processes() if wanted in _environment(pid)]
         if not found:

@@ -296,6 +296,31 @@ except MissingDependency as problem:
     assert done.stdout.strip() == "the MCP SDK is not installed; run: pip install 'shellward[mcp]'", done.stderr
 
 
+def test_a_server_that_is_a_shellward_does_not_start_itself_again(own_home: Path) -> None:
+    own_home.mkdir(exist_ok=True)
+    spec = plain()
+    servers = {"notes": {"command": spec.command, "args": list(spec.args)}}
+    (own_home / "config.yaml").write_text(json.dumps({"mcp_servers": servers}))
+    program = """
+import logging, sys
+from shellward.mcp_client.plugin import load_tools
+from shellward.tools.registry import registry
+logging.basicConfig(stream=sys.stdout)
+load_tools(registry)
+print(registry.names())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "SHELLWARD_MCP_SERVER": "x"},
+    )
+    assert "not connected" in done.stdout
+    assert done.stdout.splitlines()[-1] == "()"
+
+
 def test_nothing_is_imported_without_servers() -> None:
     program = "import sys; from shellward.tools import discover; discover(); print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
