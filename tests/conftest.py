@@ -19,6 +19,13 @@ LONG = (
     "much_is_typed",
 )
 """Checks of ten seconds and more, alone or together: in the quick lane at one place of a kind."""
+TOGETHER = {
+    "unit/aio": "aio",  # they look for processes by name
+    "unit/mcp_client": "mcp",  # one worker pays for the SDK, whose import takes a second or more
+    "/ssh/": "ssh",  # they look for processes and files of one user
+    "/singularity/": "singularity",
+}
+"""Parts of the names of tests that keep to one worker, and what their group is called."""
 FIRST_PLACES = ("local-bash", "docker-bash")
 
 
@@ -30,15 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if place is not None:
             group = place.name  # one suite, so one environment that most of its checks share
             _mark(item, place.name)
-        elif "unit/aio" in item.nodeid:
-            group = "aio"  # they look for processes by name
-        elif "/ssh/" in item.nodeid:
-            group = "ssh"  # they look for processes and files of one user
+        elif together := next((TOGETHER[part] for part in TOGETHER if part in item.nodeid), None):
+            group = together
         elif "/modal_backend/" in item.nodeid or "/daytona/" in item.nodeid:
             group = "modal" if "/modal_backend/" in item.nodeid else "daytona"
             item.add_marker(pytest.mark.slow)  # a service, and SDKs that hold connections and threads from then on
-        elif "/singularity/" in item.nodeid:
-            group = "singularity"
         elif item.get_closest_marker("docker") is not None:
             group = item.path.stem
         else:

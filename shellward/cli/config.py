@@ -1,11 +1,17 @@
 """``shellward config``: the settings, and where each value comes from."""
 
+import re
+from typing import Any, Final
+
 import click
 import msgspec
 
 from shellward.cli.output import print_json
 from shellward.config import load, paths
 from shellward.config.loader import get, keys
+
+_NAMES_A_VARIABLE: Final = re.compile(r"(?:[A-Za-z]+ )?\$\{[A-Za-z0-9_]+\}")
+"""Also after one word, such as ``Bearer``."""
 
 
 @click.group(
@@ -32,7 +38,7 @@ Examples:
 def show(as_json: bool) -> None:
     """Show every setting with its source."""
     loaded = load()
-    values = {key: msgspec.to_builtins(get(loaded.config, key)) for key in keys()}
+    values = {key: _shown(key, msgspec.to_builtins(get(loaded.config, key))) for key in keys()}
     if as_json:
         print_json({key: {"value": value, "source": loaded.sources[key]} for key, value in values.items()})
         return
@@ -42,6 +48,17 @@ def show(as_json: bool) -> None:
         text = msgspec.json.encode(value).decode()
         click.secho(f"{key:{width}}  {text}", nl=False, bold=source != "default")
         click.secho(f"  ({source})", dim=True)
+
+
+def _shown(key: str, value: Any) -> Any:
+    """Keep to itself what MCP servers are given, which may be secret; what only names a variable is shown."""
+    if key != "mcp_servers":
+        return value
+    for server in value.values():
+        for table in ("env", "headers"):
+            for name, text in server.get(table, {}).items():
+                server[table][name] = text if _NAMES_A_VARIABLE.fullmatch(text) else "***"
+    return value
 
 
 @command.command(

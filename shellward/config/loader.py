@@ -4,7 +4,6 @@ Later layers win: defaults, the user's file, the project's file (opt-in, only st
 variables, the caller's own values. Files are read here and written in ``edit``.
 """
 
-import difflib
 import functools
 import os
 import types
@@ -18,6 +17,7 @@ import msgspec
 
 from shellward.config import paths
 from shellward.config.schema import AllowEntry, Config
+from shellward.config.wording import hint, plain
 from shellward.core.errors import ConfigError
 
 PROJECT_MAY_SET: Final = frozenset({"approval.rules", "terminal.timeout"})
@@ -43,6 +43,7 @@ ALIASES: Final[Mapping[str, str]] = {
 
 _PREFIX: Final = "SHELLWARD_"
 _TOOL_SEARCH: Final = "tools.tool_search.enabled"
+_SERVERS: Final = "mcp_servers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _flatten(tree: Any, prefix: str, struct: type, path: Path) -> Iterator[tuple
         where = f"{path}:{tree.lc.key(name)[0] + 1}" if hasattr(tree, "lc") and name in tree.lc.data else str(path)
         key = f"{prefix}{name}"
         if name not in known:
-            raise ConfigError(f"{where}: {key}: unknown setting{_hint(str(name), known)}")
+            raise ConfigError(f"{where}: {key}: unknown setting{hint(str(name), known)}")
         if _is_section(known[name]):
             if value is None:
                 continue
@@ -208,16 +209,16 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, _Value]
         if "." not in key and key not in _types():
             continue
         if key not in _types():
-            raise ConfigError(f"${name}: {key}: unknown setting{_hint(key, _types())}")
+            raise ConfigError(f"${name}: {key}: unknown setting{hint(key, _types())}")
         yield key, _Value(_from_text(key, text, f"${name}"), f"${name}")
 
 
 def _from_text(key: str, text: str, source: str) -> object:
-    """Convert a variable's text: JSON for lists of tables, commas for lists of words, else the value."""
+    """Convert a variable's text: JSON for tables and lists of them, commas for lists of words, else the value."""
     wanted = _types()[key]
     value: object = text
-    if typing.get_origin(wanted) is tuple:
-        if text.lstrip().startswith("["):
+    if typing.get_origin(wanted) in {tuple, dict}:
+        if text.lstrip().startswith(("[", "{")):
             try:
                 value = msgspec.json.decode(text)
             except msgspec.DecodeError as error:
@@ -231,17 +232,21 @@ def _checked(key: str, value: object, source: str, *, strict: bool = True) -> ob
     """Convert ``value`` to the type of setting ``key``, or say in one line what is wrong with it."""
     wanted = _types().get(key)
     if wanted is None:
-        raise ConfigError(f"{source}: {key}: unknown setting{_hint(key, _types())}")
+        raise ConfigError(f"{source}: {key}: unknown setting{hint(key, _types())}")
     if key == "approval.mode" and value is False:
         value = "off"  # YAML 1.1 writers turn `mode: off` into a boolean
     if key == _TOOL_SEARCH and isinstance(value, bool):
         value = "on" if value else "off"  # the form of older files, and of YAML 1.1 writers
+    if key == _SERVERS:
+        from shellward.config.servers import checked_servers
+
+        return checked_servers(value, source, strict=strict)
     try:
         converted = msgspec.convert(value, wanted, strict=strict)
     except (msgspec.ValidationError, RecursionError) as error:
         problem, _, place = str(error).partition(" - at `$")
         inner = place.rstrip("`").replace("[...]", "[]")
-        raise ConfigError(f"{source}: {key}{inner}: {_plain(problem, wanted, value)}") from None
+        raise ConfigError(f"{source}: {key}{inner}: {plain(problem, wanted, value)}") from None
     if key == "approval.rules":
         check_rules(typing.cast("tuple[Any, ...]", converted), f"{source}: {key}")
     return converted
@@ -263,20 +268,6 @@ def check_rules(rules: tuple[Any, ...], where: str) -> None:
                 re.compile(rule.regex)
             except (re.error, OverflowError, RecursionError) as error:
                 raise ConfigError(f"{where}[{index}].regex: {error}") from None
-
-
-def _plain(problem: str, wanted: Any, value: object) -> str:
-    choices = typing.get_args(wanted) if typing.get_origin(wanted) is typing.Literal else ()
-    if choices:
-        return f"must be one of {', '.join(map(str, choices))} (got {value!r:.60})"
-    text = problem.replace("`", "")
-    text = text[:1].lower() + text[1:]
-    return f"{text} (got {value!r:.60})" if isinstance(value, str | int | float | bool) else text
-
-
-def _hint(name: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _build(values: Mapping[str, _Value]) -> Config:
@@ -328,7 +319,7 @@ def get(config: Config, key: str) -> Any:
         ConfigError: there is no such setting.
     """
     if key not in _types():
-        raise ConfigError(f"{key}: unknown setting{_hint(key, _types())}")
+        raise ConfigError(f"{key}: unknown setting{hint(key, _types())}")
     value: Any = config
     for part in key.split("."):
         value = getattr(value, part)

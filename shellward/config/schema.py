@@ -218,6 +218,40 @@ class ToolsSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tool_search: ToolSearchSection = ToolSearchSection()
 
 
+class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One MCP server whose tools models are given: a program to start (``command``), or an address (``url``).
+
+    Attributes:
+        command: the program; a name is looked for in ``PATH``.
+        args: its arguments.
+        env: variables that it gets besides ``HOME``, ``LOGNAME``, ``PATH``, ``SHELL``, ``TERM`` and ``USER``;
+            ``${NAME}`` in a value stands for the variable of the program that starts it.
+        cwd: the directory that it starts in; empty means the current one.
+        url: where it listens (streamable HTTP).
+        headers: what each request carries; ``${NAME}`` in a value stands for a variable, likewise.
+        enabled: whether it is used.
+        timeout: seconds that a call may take.
+        connect_timeout: seconds until it must have answered with its tools.
+        calls: which calls need an answer of the gate: ``hints`` all but those of tools that the server itself calls
+            harmless, ``ask`` all, ``allow`` none. Commands in arguments are judged in each case.
+        include: which of its tools are taken, by their names there (glob); empty means all.
+        exclude: which are not.
+    """
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    enabled: bool = True
+    timeout: Seconds = 60.0
+    connect_timeout: Seconds = 30.0
+    calls: Literal["hints", "ask", "allow"] = "hints"
+    include: tuple[Name, ...] = ()
+    exclude: tuple[Name, ...] = ()
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """All settings.
 
@@ -226,6 +260,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         audit: the audit log.
         terminal: where commands run.
         tools: the tools that models are given.
+        mcp_servers: MCP servers whose tools models are given, by name.
         project_files: whether ``.shellward.yaml`` of a project is read; it can only make things stricter.
     """
 
@@ -233,4 +268,5 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     audit: AuditSection = AuditSection()
     terminal: TerminalSection = TerminalSection()
     tools: ToolsSection = ToolsSection()
+    mcp_servers: dict[str, McpServer] = {}
     project_files: bool = False

@@ -2,11 +2,13 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 
 Message = dict[str, Any]
+Reply = Callable[[Sequence[Message]], Message]
 MODEL: Final = "scripted"
 DONE: Final = "Done: "
 """How the last word begins when all went as it should."""
@@ -21,6 +23,13 @@ from shellward_tools import read_file, terminal
 lines = read_file("numbers.txt")["total_lines"]
 print(lines, terminal("python3 mean.py")["output"].strip())
 """
+_COMPLETION: Final = {
+    "id": "chatcmpl-scripted",
+    "object": "chat.completion",
+    "model": MODEL,
+    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+}
+"""What clients of real endpoints look for besides the message."""
 _CHECKED: Final = '10 {"count": 10, "mean": 5.5}\n'
 
 
@@ -101,11 +110,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # the name that http.server looks for
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         offered = {tool["function"]["name"] for tool in body["tools"]}
-        message = reply(body["messages"])
+        assert isinstance(self.server, _Server)  # noqa: S101  # for the type checker
+        message = self.server.reply(body["messages"])
         wanted = {call["function"]["name"] for call in message.get("tool_calls", ())}
         if wanted <= offered:
             choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if wanted else "stop"}
-            self._send(200, {"object": "chat.completion", "model": MODEL, "choices": [choice]})
+            self._send(200, {**_COMPLETION, "created": int(time.time()), "choices": [choice]})
         else:
             self._send(400, {"error": {"message": f"these tools are not offered: {sorted(wanted - offered)}"}})
 
@@ -121,15 +131,26 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    """The server, with what it says."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
 class Endpoint:
     """The endpoint, while a context lasts.
+
+    Args:
+        reply: takes the messages so far, and returns the model's next one.
 
     Attributes:
         url: what a client takes as its base URL.
     """
 
-    def __init__(self) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    def __init__(self, reply: Reply = reply) -> None:
+        self._server = _Server(reply)
         self._thread = threading.Thread(target=self._server.serve_forever, name="shellward-demo-model", daemon=True)
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
 

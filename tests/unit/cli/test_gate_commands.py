@@ -399,6 +399,14 @@ class TestConfigAndAudit:
         assert values["audit.fsync"]["source"] == "default"
         assert f'"smart"  ({file}:2)' in run("config", "show").stdout
 
+    def test_config_show_keeps_what_servers_are_given_to_itself(self, own_home: Path) -> None:
+        own_home.mkdir(exist_ok=True)
+        server = {"url": "https://a", "headers": {"Authorization": "Bearer s3cr3t", "Key": "Bearer ${KEY}"}}
+        (own_home / "config.yaml").write_text(json.dumps({"mcp_servers": {"a": server}}))
+        assert "s3cr3t" not in run("config", "show").stdout
+        shown = json.loads(run("config", "show", "--json").stdout)["mcp_servers"]["value"]["a"]["headers"]
+        assert shown == {"Authorization": "***", "Key": "Bearer ${KEY}"}
+
     def test_config_path(self, own_home: Path) -> None:
         assert json.loads(run("config", "path", "--json").stdout)["config"] == str(own_home / "config.yaml")
 

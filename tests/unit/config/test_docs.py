@@ -15,7 +15,7 @@ def test_every_setting_is_described(key: str) -> None:
     assert f"| `{key}` |" in TEXT
 
 
-@pytest.mark.parametrize("struct", [schema.RuleSpec, schema.AllowEntry])
+@pytest.mark.parametrize("struct", [schema.RuleSpec, schema.AllowEntry, schema.McpServer])
 def test_every_field_of_an_entry_is_described(struct: type) -> None:
     for name in struct.__struct_fields__:
         assert f"| `{name}` |" in TEXT

@@ -1,0 +1,197 @@
+"""The gate in front of calls of servers' tools.
+
+A call is judged as a line ``mcp <server> <tool> '<arguments>'``: rules, approvals and the log know it by that. What
+makes it dangerous is what the server says of the tool, and commands among the arguments, which are judged as such.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from shellward.approval.advice import allow_with, refusal
+from shellward.approval.brought import line_of
+from shellward.approval.context import Context
+from shellward.approval.detect import Detection, detect_dangerous_command
+from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.approval.withdrawal import Withdrawal
+from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
+from shellward.core.gate import Decision, Finding, Severity, Verdict
+from shellward.mcp_client.described import Effect
+
+if TYPE_CHECKING:
+    from shellward.approval.engine import Packs
+
+BACKEND: Final = "mcp"
+"""What the gate knows these calls by, as the kind of the place where they act."""
+_COMMANDS: Final = frozenset({"command", "cmd", "commandline", "command_line", "shell_command", "bash", "shell"})
+_SCRIPTS: Final = frozenset({"script", "commands"})
+_ARGV: Final = _COMMANDS | {"argv"}
+_SQL: Final = "sql"
+_DEPTH: Final = 8
+_CLOSED: Final = "the MCP servers were closed; nothing was called"
+_SHOWN: Final = 500
+"""Characters of an inner command that a finding holds."""
+
+
+class Door:
+    """Decides about calls. Safe to share between threads; the gate is opened with the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._gate: Gate | None = None
+        self._questions: set[Withdrawal] = set()
+        self._closed = False
+        self._inside = 0
+
+    @contextmanager
+    def passing(
+        self,
+        server: str,
+        tool: str,
+        args: Mapping[str, Any],
+        *,
+        effect: Effect,
+        calls: Literal["hints", "ask", "allow"],
+        task: str = "",
+        goal: str = "",
+    ) -> Iterator[None]:
+        """Decide about a call, asking whoever has to be asked; what happens inside is the call, and is recorded.
+
+        Args:
+            server: its name in the settings.
+            tool: the tool's name there.
+            args: the arguments.
+            effect: what the server says that the tool does.
+            calls: which calls need an answer, by the settings.
+            task: whose call it is.
+            goal: what the user asked for.
+
+        Raises:
+            ApprovalDenied: it may not be made; nothing was sent.
+            EnvironmentUnavailable: the servers were closed meanwhile.
+        """
+        gate = self._enter()
+        try:
+            gate.follow_settings()
+            detection = detected(server, tool, args, effect=effect, calls=calls, packs=gate.packs)
+            context = Context(backend=BACKEND, target=server, task=task, session=task, goal=goal)
+            decision = self._decide(gate, detection, context)
+            if decision.verdict is not Verdict.ALLOW:
+                allowing = allow_with(gate.examine(detection, context), context)
+                raise ApprovalDenied(decision, refusal(decision, allowing, end="Nothing was called."))
+            started, status = time.monotonic(), 1
+            try:
+                yield
+                status = 0
+            finally:
+                gate.record(decision, status, time.monotonic() - started)
+        finally:
+            self._leave()
+
+    def close(self) -> None:
+        """Take all questions back; the gate's log is closed once the calls that are under way have been recorded."""
+        with self._lock:
+            self._closed = True
+            questions = list(self._questions)
+        for each in questions:
+            each.withdraw()
+        self._close_if_over()
+
+    def _enter(self) -> Gate:
+        from shellward.config import load
+
+        with self._lock:
+            if self._closed:
+                raise EnvironmentUnavailable(_CLOSED)
+            if self._gate is None:
+                self._gate = open_gate(load())
+            self._inside += 1
+            return self._gate
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+        self._close_if_over()
+
+    def _close_if_over(self) -> None:
+        with self._lock:
+            if not self._closed or self._inside:
+                return
+            gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.close()
+
+    def _decide(self, gate: Gate, detection: Detection, context: Context) -> Decision:
+        if (passed := gate.passes(detection, context)) is not None and passed.verdict is Verdict.ALLOW:
+            return passed
+        withdrawal = Withdrawal()
+        with self._lock:
+            if self._closed:
+                raise EnvironmentUnavailable(_CLOSED)
+            self._questions.add(withdrawal)
+        try:
+            return gate.decide(detection, context, withdrawal=withdrawal)
+        finally:
+            with self._lock:
+                self._questions.discard(withdrawal)
+
+
+def detected(
+    server: str,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    effect: Effect,
+    calls: Literal["hints", "ask", "allow"],
+    packs: "Packs",
+) -> Detection:
+    """Return a call as the gate sees it, with all that was found in it."""
+    line = line_of(["mcp", server, tool, msgspec.json.encode(args).decode()])
+    found = detect_dangerous_command(line, packs=packs)
+    findings = [*found.findings, *_of_effect(server, line, effect, calls)]
+    for command in dict.fromkeys(_commands(args)):
+        inside = detect_dangerous_command(command, packs=packs).findings
+        # What is allowed for a command here is not allowed for one that a server runs wherever it runs things.
+        findings += [replace(each, span=(0, len(line)), via=("mcp", *each.via)) for each in inside]
+    return found.only(tuple(findings))
+
+
+def _of_effect(server: str, line: str, effect: Effect, calls: Literal["hints", "ask", "allow"]) -> Iterator[Finding]:
+    if calls == "allow" or (calls == "hints" and effect is Effect.HARMLESS):
+        return
+    if effect is Effect.DESTRUCTIVE:
+        rule, severity = "mcp.destructive", Severity.HIGH
+        said, why = "calls a tool that destroys or overwrites", "The server itself says so."
+    elif effect is Effect.UNKNOWN:
+        rule, severity = "mcp.unknown-effect", Severity.MEDIUM
+        said = "calls a tool that may destroy or overwrite"
+        why = f"The server does not say what it does; who trusts it sets calls: allow in mcp_servers.{server}."
+    else:
+        rule, severity = "mcp.call", Severity.MEDIUM
+        said, why = "calls a tool of a server", f"mcp_servers.{server}.calls is ask."
+    inner = line if len(line) <= _SHOWN else f"{line[:_SHOWN]} .."
+    yield Finding(rule, said, severity, (0, len(line)), inner, why=why)
+
+
+def _commands(node: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield what of the arguments is a command line, by the names that servers give those."""
+    if depth > _DEPTH:
+        return
+    if isinstance(node, Mapping):
+        for name, value in node.items():
+            yield from _commands(value, str(name).lower(), depth + 1)
+    elif isinstance(node, list | tuple):
+        if key in _ARGV and all(isinstance(each, str) for each in node):
+            yield line_of(node)
+        for each in node:
+            yield from _commands(each, key, depth + 1)
+    elif isinstance(node, str) and node.strip():
+        if key in _COMMANDS | _SCRIPTS:
+            yield node
+        elif key == _SQL:
+            yield line_of(["psql", "-c", node])

@@ -1,0 +1,84 @@
+"""What the gate sees of a call. Nothing is called here."""
+
+from typing import Any
+
+import pytest
+
+from shellward.approval.engine import NO_PACKS
+from shellward.core.gate import Severity
+from shellward.mcp_client.asking import detected
+from shellward.mcp_client.described import Effect
+
+
+def found(args: dict[str, Any], effect: Effect = Effect.HARMLESS, calls: str = "hints"):
+    return detected("notes", "add", args, effect=effect, calls=calls, packs=NO_PACKS)
+
+
+def test_the_line_that_rules_and_approvals_know_it_by() -> None:
+    detection = found({"text": "it's; $(here)\nand `there`"})
+    assert detection.command.startswith("mcp notes add ")
+    assert not detection.findings
+
+
+@pytest.mark.parametrize(
+    ("effect", "calls", "rules"),
+    [
+        (Effect.HARMLESS, "hints", []),
+        (Effect.UNKNOWN, "hints", ["mcp.unknown-effect"]),
+        (Effect.DESTRUCTIVE, "hints", ["mcp.destructive"]),
+        (Effect.HARMLESS, "ask", ["mcp.call"]),
+        (Effect.UNKNOWN, "ask", ["mcp.unknown-effect"]),
+        (Effect.UNKNOWN, "allow", []),
+        (Effect.DESTRUCTIVE, "allow", []),
+    ],
+)
+def test_what_a_server_says_and_what_the_settings_say(effect: Effect, calls: str, rules: list[str]) -> None:
+    findings = found({"text": "x"}, effect, calls).findings
+    assert [each.rule for each in findings] == rules
+    assert all(each.severity >= Severity.MEDIUM for each in findings)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"command": "rm -rf /srv/data"},
+        {"cmd": "true; rm -rf /srv/data"},
+        {"Command": "sh -c 'rm -rf /srv/data'"},
+        {"commands": ["ls", "rm -rf /srv/data"]},
+        {"command": ["rm", "-rf", "/srv/data"]},
+        {"argv": ["rm", "-rf", "/srv/data"]},
+        {"steps": [{"script": "rm -rf /srv/data"}]},
+        {"sql": "DROP TABLE users"},
+    ],
+)
+@pytest.mark.parametrize("calls", ["hints", "allow"])
+def test_commands_among_the_arguments_are_judged_as_commands(args: dict[str, Any], calls: str) -> None:
+    detection = found(args, calls=calls)
+    assert detection, args
+    assert all(each.via[0] == "mcp" for each in detection.findings)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"text": "rm -rf /srv/data"},
+        {"command": "ls -l"},
+        {"query": "how do I DROP TABLE users?"},
+        {"command": 7, "script": None, "argv": [1, 2]},
+        {},
+    ],
+)
+def test_what_is_no_dangerous_command_is_not_asked_about(args: dict[str, Any]) -> None:
+    assert not found(args).findings
+
+
+def test_what_nobody_can_approve() -> None:
+    assert found({"command": "rm -rf --no-preserve-root /"}, calls="allow").never_allow
+
+
+def test_deep_and_long_arguments() -> None:
+    nested: Any = "rm -rf /srv/data"
+    for _ in range(50):
+        nested = {"command": nested}
+    assert not found(nested).findings
+    assert found({"text": "x" * 1_000_000}, Effect.UNKNOWN).findings[0].inner.endswith(" ..")
