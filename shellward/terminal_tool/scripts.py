@@ -112,7 +112,7 @@ def _run(task: "Task", code: str, limit: float, session: Session, call: "Withdra
             with Server(terminal, folder, session.call, permitted, MOST_CALLS) as server:
                 try:
                     call.listen(lambda: _end(stream))
-                    result = stream.wait()
+                    result = stream.wait(on_output=telling.ON_OUTPUT.get())
                 finally:
                     stream.close()
                     call.withdraw()  # what it has called and did not wait for

@@ -103,7 +103,7 @@ def _foreground(asked: _Asked) -> dict[str, Any]:
         stream = terminal.stream(asked.command, cwd=asked.workdir, merge_stderr=True)
         try:
             call.listen(lambda: _end(stream))
-            result = stream.wait(asked.limit)
+            result = stream.wait(asked.limit, telling.ON_OUTPUT.get())
             if result is None and call.done:
                 result = stream.wait(_AFTER_INTERRUPT)
             if result is None:
