@@ -1,6 +1,7 @@
 """``shellward mcp``: serves the agent's tools to MCP clients, until they go or a signal comes."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 
 from shellward.cli.complete import kinds
 from shellward.cli.run.options import Options, mount, setting
-from shellward.cli.say import say
+from shellward.cli.say import print_json, say
 
 _EPILOG = """\b
 Examples:
@@ -20,6 +21,16 @@ Examples:
 
 Exit codes: 0 the client has gone; 128 + n when signal n ended it; 125 it could not begin; 2 wrong usage."""
 _TOKEN = "SHELLWARD_MCP_TOKEN"  # noqa: S105  # the name of the variable
+_HOST = "127.0.0.1"
+_PORT = 8931
+_OF_HTTP = ("host", "port", "token_file", "origins", "as_json")
+_FLAGS = {
+    "mounts": "mount",
+    "settings": "set",
+    "token_file": "token-file",
+    "origins": "allow-origin",
+    "as_json": "json",
+}
 _OF_PLACE = ("image", "mounts", "network", "memory", "cpus", "settings")
 
 
@@ -49,11 +60,19 @@ _OF_PLACE = ("image", "mounts", "network", "memory", "cpus", "settings")
     metavar="KEY=VALUE",
     help="Any other setting of the environment; VALUE is JSON, or else text (repeatable).",
 )
-@click.option("--task", metavar="NAME", help="Name of the task whose environment and processes it has (default: mcp).")
-@click.option("--http", is_flag=True, help="Serve over HTTP, at /mcp, in place of stdin and stdout.")
-@click.option("--host", default="127.0.0.1", metavar="NAME", help="With --http: where to listen (127.0.0.1).")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8931, metavar="N", help="With --http: port (8931); 0: a free one."
+    "--task",
+    default="mcp",
+    metavar="NAME",
+    help="Name of the task whose environment and processes it has (default: mcp).",
+)
+@click.option("--http", is_flag=True, help="Serve over HTTP, at /mcp, in place of stdin and stdout.")
+@click.option("--host", metavar="NAME", help=f"With --http: where to listen ({_HOST}).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"With --http: port ({_PORT}); 0: a free one.",
 )
 @click.option(
     "--token-file",
@@ -68,6 +87,7 @@ _OF_PLACE = ("image", "mounts", "network", "memory", "cpus", "settings")
     metavar="URL",
     help="With --http: a web page that may use it, such as https://app.example.com (repeatable).",
 )
+@click.option("--json", "as_json", is_flag=True, help="With --http: print the URL as JSON on stdout, too.")
 def command(**given: Any) -> int:
     """Serve the agent's tools to MCP clients: over stdin and stdout, or over HTTP.
 
@@ -77,18 +97,24 @@ def command(**given: Any) -> int:
     from shellward import mcp_server
 
     names = tuple(name for each in given["toolsets"] for name in each.split(",") if name)
-    served = mcp_server.Served(
-        **{key: value for key, value in {"toolsets": names, "task": given["task"]}.items() if value}
-    )
+    served = mcp_server.Served(toolsets=names or ("coding",), task=given["task"])
     _prepare(served.task, given)
     if not given["http"]:
+        _refuse(_OF_HTTP, given, "--http")
+        if sys.stdin is not None and sys.stdin.isatty():
+            say("this speaks MCP with a program on stdin and stdout; Ctrl-C ends it")
         return mcp_server.serve_stdio(served)
     address = mcp_server.Address(
-        host=given["host"], port=given["port"], token=_token(given["token_file"]), origins=given["origins"]
+        host=given["host"] or _HOST,
+        port=_PORT if given["port"] is None else given["port"],
+        token=_token(given["token_file"]),
+        origins=given["origins"],
     )
 
     def started(url: str) -> None:
         say(f"serving MCP at {url}")
+        if given["as_json"]:
+            print_json({"url": url, "pid": os.getpid()})
         if not address.token:
             say(f"whoever can log in to this machine can use it; set {_TOKEN} to ask for a token")
 
@@ -100,10 +126,7 @@ def _prepare(task: str, given: dict[str, Any]) -> None:
     """Say which environment the task gets, where that is not left to the settings."""
     kind = given["kind"]
     if kind is None:
-        useless = [name for name in (*_OF_PLACE, "cwd") if given[name]]
-        if useless:
-            flag = {"mounts": "mount", "settings": "set"}.get(useless[0], useless[0])
-            raise click.UsageError(f"--{flag} goes with --env")
+        _refuse((*_OF_PLACE, "cwd"), given, "--env")
         return
     from shellward.terminal_tool import register_task_environment
 
@@ -112,6 +135,13 @@ def _prepare(task: str, given: dict[str, Any]) -> None:
     if given["cwd"]:
         config["cwd"] = given["cwd"]
     register_task_environment(task, kind, **config)
+
+
+def _refuse(names: tuple[str, ...], given: dict[str, Any], without: str) -> None:
+    """Refuse options that mean nothing without another one."""
+    for name in names:
+        if given[name] not in (None, (), False):
+            raise click.UsageError(f"--{_FLAGS.get(name, name)} goes with {without}")
 
 
 def _token(file: Path | None) -> str:

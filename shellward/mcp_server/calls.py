@@ -21,8 +21,8 @@ from shellward.approval.context import Answer, ApprovalRequest
 from shellward.approval.withdrawal import Withdrawal
 from shellward.core.errors import EnvironmentUnavailable, LimitReached
 from shellward.terminal_tool import ansi
+from shellward.terminal_tool.hearing import ON_OUTPUT
 from shellward.terminal_tool.judge import CALLER
-from shellward.terminal_tool.telling import ON_OUTPUT
 
 if TYPE_CHECKING:
     from shellward.core.types import Chunk

@@ -1,7 +1,6 @@
 """What the model is told of a call: JSON, with the output as a reader sees it, and what to do next where that helps."""
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
@@ -15,12 +14,10 @@ from shellward.tools.answers import encode, sanitised
 
 if TYPE_CHECKING:
     from shellward.core.gate import Decision
-    from shellward.core.types import Chunk, ProcessInfo, Result
+    from shellward.core.types import ProcessInfo, Result
     from shellward.terminal_tool.tasks import Task
 
 P = ParamSpec("P")
-ON_OUTPUT: Final[ContextVar["Callable[[Chunk], None] | None"]] = ContextVar("shellward_on_output", default=None)
-"""Is called with each piece of output of a command or script in the foreground, in the thread of its call."""
 NOT_RUN: Final = -1
 """Exit code of what has not run, or of which nobody knows how it ended."""
 MOST_FINDINGS: Final = 10

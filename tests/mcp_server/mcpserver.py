@@ -130,6 +130,19 @@ def terminal(number: int, command: str, **more: Any) -> bytes:
     return request(number, "tools/call", name="terminal", arguments={"command": command, **more})
 
 
+def stubborn(word: str) -> str:
+    """A command that ends by KILL only, with a process outside of its session."""
+    return f"bash -c \"trap '' INT TERM; (setsid sleep {word} &); sleep {word}\""
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; nobody may be there to reap it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 class ByHand:
     """A server whose messages a test writes itself, in the older protocol."""
 
@@ -137,6 +150,7 @@ class ByHand:
         assert process.stdin is not None
         assert process.stdout is not None
         self.process, self.stdin, self.stdout = process, process.stdin, process.stdout
+        self._got: dict[object, dict[str, Any]] = {}
 
     def send(self, *messages: bytes) -> None:
         self.stdin.write(b"".join(messages))
@@ -144,10 +158,11 @@ class ByHand:
 
     def answer(self, number: int) -> dict[str, Any]:
         """Read up to the answer to a request; everything on the way is a message."""
-        while line := self.stdout.readline():
+        while number not in self._got and (line := self.stdout.readline()):
             message = json.loads(line)
-            if message.get("id") == number:
-                return message
+            self._got[message.get("id")] = message
+        if number in self._got:
+            return self._got.pop(number)
         raise AssertionError(f"no answer to {number}: {self.process.communicate()[1].decode()}")
 
     def greet(self) -> None:

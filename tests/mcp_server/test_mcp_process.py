@@ -6,12 +6,9 @@ import pty
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from mcpserver import HELLO, ROOT, ByHand, Place, mark, request, running, soon, terminal
-
-SERVER = "import sys; sys.argv[0] = 'server'; from shellward.cli.main import main; main()"
+from mcpserver import HELLO, ROOT, ByHand, Place, gone, mark, request, running, soon, stubborn, terminal
 
 
 def test_serves_until_its_stdin_ends(place: Place) -> None:
@@ -67,7 +64,7 @@ def test_a_signal_ends_it_with_all_that_runs(place: Place, number: signal.Signal
     word = mark()
     server.send(
         terminal(1, f"sleep {word}", background=True),
-        terminal(2, f"trap '' INT TERM; (setsid sleep {word} &); sleep {word}"),
+        terminal(2, stubborn(word)),
     )
     assert soon(lambda: len(running(word)) >= 3)
     server.process.send_signal(number)
@@ -81,10 +78,9 @@ def test_a_signal_ends_it_at_a_terminal(place: Place) -> None:
     ours, theirs = pty.openpty()
     process = place.start(stdin=theirs, stdout=subprocess.PIPE, start_new_session=True)
     os.close(theirs)
-    server = ByHand.__new__(ByHand)
-    server.process, server.stdout = process, process.stdout
     os.write(ours, HELLO)
-    server.answer(0)
+    assert process.stdout is not None
+    assert b'"serverInfo"' in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
     os.close(ours)
@@ -122,7 +118,7 @@ def test_its_client_is_killed_in_the_middle_of_a_command(place: Place) -> None:
     process.kill()
     process.communicate()
     assert soon(lambda: not running(word))
-    assert soon(lambda: not Path(f"/proc/{server}").exists())
+    assert soon(lambda: gone(server))
 
 
 @pytest.mark.slow
@@ -168,6 +164,7 @@ def test_prints_of_tools_do_not_reach_the_client(place: Place) -> None:
         (("--http", "--host", "0.0.0.0"), "token"),
         (("--env", "nonsense"), "nonsense"),
         (("--http", "--port", "99999"), "port"),
+        (("--port", "0"), "--port goes with --http"),
     ],
 )
 def test_wrong_usage(place: Place, options: tuple[str, ...], says: str) -> None:

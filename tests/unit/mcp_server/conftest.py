@@ -7,15 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcphost import SETTINGS
 
 from shellward.terminal_tool import close_tasks, register_task_environment
-
-SETTINGS = """\
-approval:
-  timeout: {timeout}
-  rules:
-    - {{action: ask, glob: "touch *"}}
-"""
 
 
 @pytest.fixture(autouse=True)

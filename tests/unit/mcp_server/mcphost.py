@@ -13,6 +13,12 @@ from mcp import Client
 from shellward.mcp_server.server import Endpoint
 from shellward.mcp_server.settings import Served
 
+SETTINGS = """\
+approval:
+  timeout: {timeout}
+  rules:
+    - {{action: ask, glob: "touch *"}}
+"""
 LEGACY, MODERN = "legacy", "2026-07-28"
 MODES = [LEGACY, MODERN]
 ONCE = types.ElicitResult(action="accept", content={"decision": "allow once"})

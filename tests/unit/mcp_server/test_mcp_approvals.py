@@ -6,9 +6,8 @@ from pathlib import Path
 
 import mcp_types as types
 import pytest
-from conftest import SETTINGS
 from mcp import MCPError
-from mcphost import CANCEL, DECLINE, DENY, LEGACY, MODERN, MODES, ONCE, Absent, Host, Person, host, until
+from mcphost import CANCEL, DECLINE, DENY, LEGACY, MODERN, MODES, ONCE, SETTINGS, Absent, Host, Person, host, until
 
 from shellward.approval.context import Answer
 from shellward.approval.queue import Queue

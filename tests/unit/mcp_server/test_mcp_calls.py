@@ -50,6 +50,23 @@ def test_progress_of_scripts_and_of_silence(mode: str, monkeypatch: pytest.Monke
     assert any(message == "from python" for _, message in progress.told)
 
 
+@pytest.mark.parametrize("how", ["pty", "background", "moved"])
+def test_progress_of_what_is_waited_for(mode: str, how: str) -> None:
+    progress = Progress()
+    command = "echo begun; sleep 1; echo more; sleep 1"
+
+    async def test(made: Host) -> None:
+        if how == "pty":
+            await made.call("terminal", progress, command=command, pty=True)
+            return
+        more = {"background": True} if how == "background" else {"timeout": 0.3}
+        started = await made.terminal(command, **more)
+        await made.call("process", progress, action="wait", session_id=started["session_id"])
+
+    host(mode, test)
+    assert any(message.endswith("more") for _, message in progress.told)
+
+
 def test_a_flood_is_told_of_now_and_then(mode: str) -> None:
     progress = Progress()
 
@@ -65,7 +82,7 @@ def test_a_flood_is_told_of_now_and_then(mode: str) -> None:
 def test_cancelled_ends_what_runs(mode: str, tool: str) -> None:
     mark = f"{secrets.randbelow(10**9) + 10**9}"
     commands = {
-        "terminal": ("terminal", {"command": f"trap '' TERM INT; (setsid sleep {mark} &); sleep {mark}"}),
+        "terminal": ("terminal", {"command": f"bash -c \"trap '' TERM INT; (setsid sleep {mark} &); sleep {mark}\""}),
         "pty": ("terminal", {"command": f"sleep {mark}", "pty": True}),
         "execute_code": ("execute_code", {"code": f"import subprocess; subprocess.run(['sleep', '{mark}'])"}),
     }
