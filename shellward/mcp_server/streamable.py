@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse
 
 from shellward.core.errors import EnvironmentUnavailable
@@ -59,7 +60,7 @@ class Guard:
         origin, host = headers.get("origin"), headers.get("host", "")
         if origin is not None and not self._may(origin):
             return 403, "this Origin may not use this server; --allow-origin names those that may\n"
-        if self._address.loopback and not is_loopback(_name_of(host)):
+        if self._address.loopback and not is_loopback(_host_in(f"//{host}")):
             return 421, "this server answers to names of this machine only\n"
         given = headers.get("authorization", "").encode("utf-8", "replace")
         if self._address.token and not hmac.compare_digest(given, self._expected):
@@ -67,9 +68,27 @@ class Guard:
         return None
 
     def _may(self, origin: str) -> bool:
-        if origin.lower() in {each.lower().rstrip("/") for each in self._address.origins}:
+        if origin in _allowed(self._address):
             return True
-        return self._address.loopback and is_loopback(_name_of(urlsplit(origin).netloc))
+        return self._address.loopback and is_loopback(_host_in(origin))
+
+
+def _allowed(address: Address) -> list[str]:
+    return [each.lower().rstrip("/") for each in address.origins]
+
+
+def door(app: "ASGIApp", address: Address) -> "ASGIApp":
+    """Put a guard in front of an app; browsers are told which pages may use it, and only of those that were named."""
+    guarded = Guard(app, address)
+    if not address.origins:
+        return guarded
+    return CORSMiddleware(
+        guarded,
+        allow_origins=_allowed(address),
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["Mcp-Session-Id"],
+    )
 
 
 class _Uvicorn(uvicorn.Server):
@@ -101,7 +120,7 @@ async def serve(
         streamable_http_path=PATH, transport_security=_ELSEWHERE, max_request_body_size=_LARGEST
     )
     config = uvicorn.Config(
-        Guard(app, address),
+        door(app, address),
         log_config=None,
         access_log=False,
         lifespan="on",
@@ -141,9 +160,9 @@ def _listening(address: Address) -> socket.socket:
     return listener
 
 
-def _name_of(netloc: str) -> str:
-    """Return the name in ``name:port``."""
+def _host_in(url: str) -> str:
+    """Return the name of the host in a URL; empty when it is none."""
     try:
-        return urlsplit(f"//{netloc}").hostname or ""
+        return urlsplit(url).hostname or ""
     except ValueError:
         return ""

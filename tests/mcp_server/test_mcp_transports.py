@@ -123,6 +123,12 @@ def test_token_origin_and_host(place: Place, mode: str) -> None:
             await refused(url, 401, authorization="Bearer wrong")
             await refused(url, 403, authorization=bearer, origin="https://evil.example")
             await refused(url, 421, authorization=bearer, host="evil.example")
+            for origin, status in (("https://app.example", 200), ("https://evil.example", 400)):
+                asks = {"origin": origin, "access-control-request-method": "POST"}
+                async with httpx2.AsyncClient() as http:
+                    answer = await http.options(url, headers=asks)
+                assert answer.status_code == status
+                assert (answer.headers.get("access-control-allow-origin") == origin) == (status == 200)
             await refused(url.removesuffix("/mcp") + "/", 404, authorization=bearer)
 
     with place.http("--allow-origin", "https://app.example", SHELLWARD_MCP_TOKEN=TOKEN) as (url, _):
