@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 from mcp import Client
+from mcp.shared.memory import create_client_server_memory_streams
 
 from shellward.mcp_server.server import Endpoint
 from shellward.mcp_server.settings import Served
@@ -77,12 +79,26 @@ class Host:
 
 
 @asynccontextmanager
+async def piped(server: Any) -> AsyncIterator[tuple[Any, Any]]:
+    """Serve in this process as over a pipe: messages both ways, in either protocol, until the client closes it."""
+    async with (
+        create_client_server_memory_streams() as (theirs, ours),
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(server.run, *ours, server.create_initialization_options())
+        try:
+            yield theirs
+        finally:
+            await theirs[1].aclose()
+
+
+@asynccontextmanager
 async def connected(
     mode: str, person: Person | None = None, toolsets: Sequence[str] = ("coding",), task: str = "mcp"
 ) -> AsyncIterator[Host]:
     endpoint = Endpoint(Served(toolsets=tuple(toolsets), task=task))
     try:
-        async with Client(endpoint.server(), mode=mode, elicitation_callback=person, cache=None) as client:
+        async with Client(piped(endpoint.server()), mode=mode, elicitation_callback=person, cache=None) as client:
             yield Host(client, endpoint)
     finally:
         await endpoint.calls.end_all()
