@@ -8,7 +8,7 @@ import msgspec
 from mcp_types import Resource, ResourceTemplate, TextResourceContents
 
 _SCHEME: Final = "shellward://screen/"
-_URI: Final = re.compile(re.escape(_SCHEME) + r"([A-Za-z0-9]{1,64})\Z")
+_URI: Final = re.compile(re.escape(_SCHEME) + r"(p[0-9a-f]{12})\Z")
 _TYPE: Final = "text/plain"
 TEMPLATE: Final = ResourceTemplate(
     name="screen",

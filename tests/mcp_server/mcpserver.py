@@ -20,7 +20,19 @@ from mcp.client.streamable_http import streamable_http_client
 ROOT = Path(__file__).parents[2]
 MODES = ["legacy", "2026-07-28"]
 TRANSPORTS = ["stdio", "http"]
-SETTINGS = 'approval: {timeout: 60, rules: [{action: ask, glob: "touch *"}]}\n'
+SETTINGS = "approval: {timeout: 60, packs: [touch.yaml]}\n"
+PACK = """\
+pack: tests
+rules:
+  - id: touch
+    commands: [touch]
+    regex: ^touch
+    description: touches a file
+    severity: high
+    why: A test wants to know.
+    must: [touch x]
+    must_not: [ls touch]
+"""
 """What has to be approved is harmless: these tests must fail when the gate is broken, and then it runs."""
 
 
@@ -62,6 +74,7 @@ class Place:
         self.work.mkdir()
         self.home.mkdir()
         (self.home / "config.yaml").write_text(SETTINGS)
+        (self.home / "touch.yaml").write_text(PACK)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -1,13 +1,10 @@
-"""A task of its own for each test, on this machine, with a user who wants to be asked about ``touch``.
-
-So what has to be approved is harmless: these tests have to fail when the gate is broken, and then it runs.
-"""
+"""A task of its own for each test, on this machine, where ``touch`` counts as dangerous."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mcphost import SETTINGS
+from mcphost import PACK, SETTINGS
 
 from shellward.terminal_tool import close_tasks, register_task_environment
 
@@ -17,6 +14,7 @@ def settings(own_home: Path) -> Path:
     own_home.mkdir()
     file = own_home / "config.yaml"
     file.write_text(SETTINGS.format(timeout=60))
+    (own_home / "touch.yaml").write_text(PACK)
     return file
 
 
