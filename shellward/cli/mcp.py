@@ -140,7 +140,7 @@ def _prepare(task: str, given: dict[str, Any]) -> None:
 def _refuse(names: tuple[str, ...], given: dict[str, Any], without: str) -> None:
     """Refuse options that mean nothing without another one."""
     for name in names:
-        if given[name] not in (None, (), False):
+        if given[name] is not None and given[name] is not False and given[name] != ():
             raise click.UsageError(f"--{_FLAGS.get(name, name)} goes with {without}")
 
 

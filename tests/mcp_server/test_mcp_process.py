@@ -130,7 +130,7 @@ def test_a_client_that_reads_nothing_and_goes(place: Place) -> None:
     assert soon((place.work / "done").exists)
     server.stdin.close()
     assert server.process.wait(60) == 0
-    server.stdout.close()
+    server.process.communicate()
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ def test_approved_runs_once(mode: str, place: Path) -> None:
     assert question.requested_schema["properties"]["decision"]["enum"][:2] == ["deny", "allow once"]
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(
     ("answer", "by"),
@@ -68,6 +69,7 @@ def test_anything_else_is_a_refusal(mode: str, place: Path, answer: types.Elicit
     host(mode, test, Person(answer))
 
 
+@pytest.mark.slow
 @BOTH
 def test_for_the_session(mode: str) -> None:
     person = Person(accepted("allow for this session"), DENY)
@@ -81,6 +83,7 @@ def test_for_the_session(mode: str) -> None:
     assert len(person.asked) == 2
 
 
+@pytest.mark.slow
 @BOTH
 def test_files_are_asked_about_too(mode: str, place: Path, settings: Path) -> None:
     settings.write_text('approval: {rules: [{action: ask, glob: "*secret*"}]}')
@@ -95,6 +98,7 @@ def test_files_are_asked_about_too(mode: str, place: Path, settings: Path) -> No
     host(mode, test, person)
 
 
+@pytest.mark.slow
 @BOTH
 def test_several_questions_in_one_call(mode: str, place: Path) -> None:
     person = Person(ONCE, DENY, ONCE)
@@ -126,6 +130,7 @@ def test_nobody_can_be_asked(mode: str, place: Path) -> None:
     host(mode, test)
 
 
+@pytest.mark.slow
 @BOTH
 def test_somebody_watches_the_queue(mode: str) -> None:
     seen = threading.Event()
@@ -151,6 +156,7 @@ def test_somebody_watches_the_queue(mode: str) -> None:
     watcher.join(20)
 
 
+@pytest.mark.slow
 @BOTH
 def test_never_allowed_is_not_asked_about(mode: str, settings: Path) -> None:
     settings.write_text('approval: {rules: [{action: deny, glob: "touch *"}]}')
@@ -165,6 +171,7 @@ def test_never_allowed_is_not_asked_about(mode: str, settings: Path) -> None:
     assert person.asked == []
 
 
+@pytest.mark.slow
 @BOTH
 def test_time_is_up(mode: str, place: Path, settings: Path) -> None:
     settings.write_text(SETTINGS.format(timeout=1))
@@ -186,6 +193,7 @@ def test_time_is_up(mode: str, place: Path, settings: Path) -> None:
     host(mode, test, person)
 
 
+@pytest.mark.slow
 @BOTH
 def test_cancelled_while_asked(mode: str, place: Path) -> None:
     person = Absent()
@@ -241,6 +249,7 @@ def test_an_answer_counts_once_and_for_its_command(place: Path) -> None:
     host(MODERN, test, Person(ONCE))
 
 
+@pytest.mark.slow
 def test_who_comes_without_an_answer_is_asked_again(place: Path) -> None:
     async def test(made: Host) -> None:
         rounds = Rounds(made, "touch there")
@@ -254,6 +263,7 @@ def test_who_comes_without_an_answer_is_asked_again(place: Path) -> None:
     host(MODERN, test, Person(ONCE))
 
 
+@pytest.mark.slow
 def test_a_client_that_fails_to_ask() -> None:
     async def broken(context: object, params: object) -> types.ErrorData:
         del context, params

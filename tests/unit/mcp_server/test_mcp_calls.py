@@ -8,7 +8,7 @@ from mcphost import MODES, ONCE, Host, Person, connected, host, running, until
 
 from shellward.mcp_server import calls
 
-pytestmark = pytest.mark.parametrize("mode", MODES)
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("mode", MODES)]
 
 
 class Progress:

@@ -46,6 +46,7 @@ def test_calls_share_a_session(mode: str, place: Path) -> None:
     host(mode, test)
 
 
+@pytest.mark.slow
 def test_only_tools_of_the_toolsets(mode: str, place: Path) -> None:
     async def test(made: Host) -> None:
         assert {tool.name for tool in (await made.client.list_tools()).tools} == {
@@ -61,6 +62,7 @@ def test_only_tools_of_the_toolsets(mode: str, place: Path) -> None:
     host(mode, test, toolsets=["reading"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
@@ -79,6 +81,7 @@ def test_what_is_wrong_is_a_result(mode: str, name: str, arguments: dict, says: 
     host(mode, test)
 
 
+@pytest.mark.slow
 def test_strange_output_arrives(mode: str) -> None:
     async def test(made: Host) -> None:
         said = await made.terminal(r"printf 'a\0b\377\355\240\200\033[31mred\033[0m \342\202\254'")
@@ -88,6 +91,7 @@ def test_strange_output_arrives(mode: str) -> None:
     host(mode, test)
 
 
+@pytest.mark.slow
 def test_twenty_at_once(mode: str) -> None:
     async def test(made: Host) -> None:
         said = await asyncio.gather(*(made.terminal(f"sleep 0.2; echo {number}") for number in range(20)))
@@ -96,6 +100,7 @@ def test_twenty_at_once(mode: str) -> None:
     host(mode, test)
 
 
+@pytest.mark.slow
 def test_too_many_at_once(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MOST", 2)
 
@@ -109,6 +114,7 @@ def test_too_many_at_once(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     host(mode, test)
 
 
+@pytest.mark.slow
 def test_ends_in_the_background_are_told(mode: str) -> None:
     async def test(made: Host) -> None:
         started = await made.terminal("exit 3", background=True, notify_on_complete=True)
@@ -123,6 +129,7 @@ def test_ends_in_the_background_are_told(mode: str) -> None:
     host(mode, test)
 
 
+@pytest.mark.slow
 def test_screen_of_a_terminal(mode: str) -> None:
     async def test(made: Host) -> None:
         assert (await made.client.list_resources()).resources == []
@@ -139,7 +146,12 @@ def test_screen_of_a_terminal(mode: str) -> None:
                 break
             await asyncio.sleep(0.05)
         assert shown.text.split("\n")[2] == "    here"
-        for wrong in (f"shellward://screen/{plain['session_id']}", "shellward://screen/p000000000000", started["session_id"][:3], "shellward://screen/../x"):
+        for wrong in (
+            f"shellward://screen/{plain['session_id']}",
+            "shellward://screen/p000000000000",
+            started["session_id"][:3],
+            "shellward://screen/../x",
+        ):
             with pytest.raises(MCPError, match="no such screen"):
                 await made.client.read_resource(wrong)
 
