@@ -130,7 +130,9 @@ def test_a_client_that_reads_nothing_and_goes(place: Place) -> None:
     assert soon((place.work / "done").exists)
     server.stdin.close()
     assert server.process.wait(60) == 0
-    server.process.communicate()
+    for pipe in (server.stdout, server.process.stderr):
+        assert pipe is not None
+        pipe.close()
 
 
 @pytest.mark.slow
