@@ -83,6 +83,7 @@ class Place:
         return {**kept, "SHELLWARD_HOME": str(self.home), "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
 
     def words(self, *options: str) -> list[str]:
+        """What starts the server; further options are stronger than these."""
         return [sys.executable, "-m", "shellward", "mcp", "--env", "local", "--cwd", str(self.work), *options]
 
     def start(self, *options: str, **more: Any) -> "subprocess.Popen[bytes]":

@@ -100,6 +100,28 @@ def test_killed_with_9_leaves_no_command(place: Place) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.docker
+def test_in_a_container(place: Place) -> None:
+    image = ("--image", "shellward/sandbox:latest", "--network", "none", "--set", "pull=never")
+    server = ByHand(place.start("--env", "docker", "--cwd", "/tmp", *image))
+    server.greet()
+    server.send(terminal(1, "hostname; pwd"))
+    name, directory = server.output(1).split()
+    assert directory == "/tmp"
+    word = mark()
+    server.send(terminal(2, stubborn(word)))
+    assert soon(lambda: len(running(word)) >= 2)
+    server.send(b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}\n')
+    assert soon(lambda: not running(word))
+    server.send(terminal(3, "hostname"))
+    assert server.output(3).split() == [name]
+    assert server.process.communicate(timeout=60)[1] == b""
+    assert server.process.returncode == 0
+    there = subprocess.run(["docker", "inspect", name], capture_output=True, check=False)
+    assert there.returncode != 0
+
+
+@pytest.mark.slow
 def test_its_client_is_killed_in_the_middle_of_a_command(place: Place) -> None:
     """The client is a process between this one and the server, and gets no chance to say anything."""
     word = mark()
