@@ -40,7 +40,8 @@ async def serve(server: "Server[Any]") -> None:
 @contextmanager
 def _taken_over() -> Iterator[tuple[int, int]]:
     """Move stdin and stdout away from where programs and prints would find them."""
-    sys.stdout.flush()
+    if sys.stdout is not None:  # else it was closed
+        sys.stdout.flush()
     given, taken = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -100,6 +100,23 @@ def test_killed_with_9_leaves_no_command(place: Place) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "streams", ["</dev/null", "<&-", "</dev/null >&-", "</dev/null 2>&-", "<&- >&- 2>&-", "<pyproject.toml"]
+)
+def test_streams_that_are_none(place: Place, streams: str) -> None:
+    words = [sys.executable, "-m", "shellward", "mcp", "--env", "local"]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {streams}', "sh", *words],
+        cwd=ROOT,
+        env=place.environment,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.slow
 @pytest.mark.docker
 def test_in_a_container(place: Place) -> None:
     image = ("--image", "shellward/sandbox:latest", "--network", "none", "--set", "pull=never")
