@@ -55,6 +55,11 @@ class Measured:
         """Ours to the baseline."""
         return self.figure / self.baseline
 
+    @property
+    def difference(self) -> float:
+        """What ours takes beyond the baseline."""
+        return self.figure - self.baseline
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -62,18 +67,17 @@ class Bar:
 
     Attributes:
         sign: ``<``, ``<=`` or ``>=``.
-        limit: of the ratio, or of our figure in the row's unit.
-        of: which of the two.
+        limit: of the ratio, or of our figure or its difference from the baseline in the row's unit.
+        of: which of them.
     """
 
     sign: Literal["<", "<=", ">="]
     limit: float
-    of: Literal["ratio", "figure"] = "ratio"
+    of: Literal["ratio", "figure", "difference"] = "ratio"
 
     def holds(self, measured: Measured) -> bool:
         """Say whether it does."""
-        value = measured.ratio if self.of == "ratio" else measured.figure
-        return bool(_COMPARE[self.sign](value, self.limit))
+        return bool(_COMPARE[self.sign](getattr(measured, self.of), self.limit))
 
 
 @dataclass(frozen=True, slots=True)

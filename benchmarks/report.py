@@ -42,7 +42,8 @@ class Line:
     def bar(self) -> str:
         """The bar as people read it."""
         bar = self.row.bar
-        return f"{bar.sign} {_number(bar.limit)}" + (f" {self.row.unit}" if bar.of == "figure" else "")
+        more = "+" if bar.of == "difference" else ""
+        return f"{bar.sign} {more}{_number(bar.limit)}" + ("" if bar.of == "ratio" else f" {self.row.unit}")
 
     def cells(self) -> tuple[str, ...]:
         """Return the texts of its columns."""

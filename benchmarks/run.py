@@ -13,6 +13,7 @@ import rows_agent
 import rows_calls
 import rows_daytona
 import rows_life
+import rows_mcp
 import rows_modal
 import rows_output
 import rows_processes
@@ -36,6 +37,7 @@ ROWS: Final = (
     *rows_terminals.ROWS,
     *rows_tools.ROWS,
     *rows_agent.ROWS,
+    *rows_mcp.ROWS,
 )
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 

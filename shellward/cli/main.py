@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "rules": Entry("shellward.cli.rules", "List, show and test rules."),
     "audit": Entry("shellward.cli.audit", "Show or verify the audit log."),
     "hook": Entry("shellward.cli.hook", "Answer PreToolUse hooks of other agents."),
+    "mcp": Entry("shellward.cli.mcp", "Serve the agent's tools to MCP clients."),
     "agent-demo": Entry("shellward.cli.agent_demo", "Watch a model work in a sandbox."),
     "config": Entry("shellward.cli.config", "Show the settings and where each comes from."),
     "doctor": Entry("shellward.cli.doctor", "Say which kinds of environment work here."),

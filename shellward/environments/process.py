@@ -341,9 +341,9 @@ class Process(ProcessTerminal):
         """Who tells that it has ended."""
         return self.environment.exits
 
-    def follower(self, stream: StreamName | str = StreamName.STDOUT) -> "Channel":
-        """Open a channel that prints its output from the beginning, and what is added to it."""
-        return self.environment.follower(self._output(stream), 0, self.user)
+    def follower(self, stream: StreamName | str = StreamName.STDOUT, *, offset: int = 0) -> "Channel":
+        """Open a channel that prints its output from the beginning, or an offset, and what is added to it."""
+        return self.environment.follower(self._output(stream), offset, self.user)
 
     # -- for the parts of this room ------------------------------------------------------------------------
 

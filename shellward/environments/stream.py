@@ -80,11 +80,12 @@ class Stream(Iterator[Chunk | Result]):
         self._given = True
         return self.result
 
-    def wait(self, timeout: float | None = None) -> Result | None:
-        """Follow the command to its end, without its chunks.
+    def wait(self, timeout: float | None = None, on_output: Callable[[Chunk], None] | None = None) -> Result | None:
+        """Follow the command to its end, without keeping its chunks.
 
         Args:
             timeout: seconds; a command that still runs then goes on, and this may be called again, by any one thread.
+            on_output: is called with each chunk, in this thread.
 
         Returns:
             The result; None when it still runs.
@@ -98,6 +99,8 @@ class Stream(Iterator[Chunk | Result]):
             if left is not None and left <= 0:
                 return None
             self._step(left)
+            while on_output is not None and self._waiting:
+                on_output(self._waiting.popleft())
             self._waiting.clear()
         return self.result
 

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Log, ProcessInfo, ProcessState, signal_name
 from shellward.environments.owner import owner
+from shellward.terminal_tool.hearing import ON_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shellward.approval.withdrawal import Withdrawal
-    from shellward.core.types import Result
+    from shellward.core.types import Chunk, Result
     from shellward.environments.stream import Stream
+    from shellward.terminal_tool.hearing import OnOutput
 
 
 def is_moved(name: str) -> bool:
@@ -66,6 +68,7 @@ class Moved:
         self.ended = threading.Event()
         self._lock = threading.Lock()
         self._waiting: list[threading.Event] = []
+        self._listening: list[OnOutput] = []
         context = contextvars.copy_context()
         self._thread = threading.Thread(
             target=context.run, args=(self._follow,), name=f"shellward-moved-{self.id}", daemon=True
@@ -102,13 +105,17 @@ class Moved:
         """Wait for its end, ``timeout`` seconds at the most, or until the call is taken back."""
         woken = threading.Event()
         call.listen(woken.set)
+        listening = [each for each in (ON_OUTPUT.get(),) if each is not None]
         with self._lock:
             self._waiting.append(woken)
+            self._listening += listening
             if self.ended.is_set():
                 woken.set()
         woken.wait(timeout)
         with self._lock:
             self._waiting.remove(woken)
+            for each in listening:
+                self._listening.remove(each)
         return self.info
 
     def kill(self) -> ProcessInfo:
@@ -128,7 +135,7 @@ class Moved:
 
     def _follow(self) -> None:
         try:
-            result = self._stream.wait()
+            result = self._stream.wait(on_output=self._hear)
         except (ConnectionLost, EnvironmentUnavailable):
             result = None
         self._info = self._over(result)
@@ -138,6 +145,11 @@ class Moved:
                 woken.set()
         if self._on_end is not None:
             self._on_end(self)
+
+    def _hear(self, chunk: "Chunk") -> None:
+        with self._lock:
+            for each in self._listening:
+                each(chunk)
 
     def _over(self, result: "Result | None") -> ProcessInfo:
         now = datetime.now(UTC)

@@ -106,7 +106,7 @@ def _shown(task: "Task", found: "Entry | Moved", info: "ProcessInfo") -> dict[st
 
 def _wait(task: "Task", found: "Entry | Moved", timeout: float | None, call: "Withdrawal") -> dict[str, Any]:
     limit = task.settings.timeout if timeout is None else timeout
-    info = processes.wait(found, limit, call)
+    info = processes.wait(task, found, limit, call)
     told = _shown(task, found, info)
     if info.running:
         told["hint"] = (

@@ -13,6 +13,7 @@ from shellward.environments.owner import lives, owner
 from shellward.process_registry import Entry, Notice, ProcessRegistry
 from shellward.process_registry.places import place_of
 from shellward.process_registry.records import LOCAL, NoticeKind
+from shellward.terminal_tool.hearing import heard
 from shellward.terminal_tool.moved import Moved, is_moved
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def poll(found: "Entry | Moved") -> ProcessInfo:
     return _looked(_background.registry(), found).info
 
 
-def wait(found: "Entry | Moved", timeout: float, call: "Withdrawal") -> ProcessInfo:
+def wait(task: "Task", found: "Entry | Moved", timeout: float, call: "Withdrawal") -> ProcessInfo:
     """Wait for the end of a process, ``timeout`` seconds at the most, or until the call is taken back."""
     if isinstance(found, Moved):
         return found.wait(timeout, call)
@@ -192,7 +193,8 @@ def wait(found: "Entry | Moved", timeout: float, call: "Withdrawal") -> ProcessI
     info = poll(found)
     if not info.running:
         return info
-    with _background.registry().process(found.id).exits.expect(found.id) as woken:
+    exits = _background.registry().process(found.id).exits
+    with heard(process_of(task, found)), exits.expect(found.id) as woken:
         call.listen(woken.set)
         while (info := poll(found)).running and not call.done and (left := until - time.monotonic()) > 0:
             woken.wait(min(left, _LOOK_AGAIN))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shellward.core.errors import ApprovalDenied, ConfigError, EnvironmentUnavailable
 from shellward.terminal_tool import telling
 from shellward.terminal_tool.default import tasks
+from shellward.terminal_tool.hearing import ON_OUTPUT
 from shellward.terminal_tool.judge import WHY
 from shellward.terminal_tool.rpc import Server
 from shellward.terminal_tool.stubs import ALIAS, ANSWERS, CALLS, MODULE, module, signature
@@ -112,7 +113,7 @@ def _run(task: "Task", code: str, limit: float, session: Session, call: "Withdra
             with Server(terminal, folder, session.call, permitted, MOST_CALLS) as server:
                 try:
                     call.listen(lambda: _end(stream))
-                    result = stream.wait()
+                    result = stream.wait(on_output=ON_OUTPUT.get())
                 finally:
                     stream.close()
                     call.withdraw()  # what it has called and did not wait for

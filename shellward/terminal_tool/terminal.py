@@ -10,6 +10,7 @@ from shellward.core.errors import ConfigError
 from shellward.terminal_tool import processes, telling
 from shellward.terminal_tool.default import tasks
 from shellward.terminal_tool.exit_codes import meaning
+from shellward.terminal_tool.hearing import ON_OUTPUT
 from shellward.terminal_tool.judge import DECIDED, WHY
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _foreground(asked: _Asked) -> dict[str, Any]:
         stream = terminal.stream(asked.command, cwd=asked.workdir, merge_stderr=True)
         try:
             call.listen(lambda: _end(stream))
-            result = stream.wait(asked.limit)
+            result = stream.wait(asked.limit, ON_OUTPUT.get())
             if result is None and call.done:
                 result = stream.wait(_AFTER_INTERRUPT)
             if result is None:
@@ -160,7 +161,7 @@ def _started(asked: _Asked) -> "Entry":
 def _at_terminal(asked: _Asked) -> dict[str, Any]:
     """Run a program at a terminal: as a process, so that it can go on when it takes long, and be typed at."""
     entry = _started(asked)
-    info = processes.wait(entry, asked.limit, asked.call)
+    info = processes.wait(asked.task, entry, asked.limit, asked.call)
     if info.running and asked.call.done:
         info = processes.kill(entry)
     log = processes.log(asked.task, entry, None, _LOG)

@@ -127,6 +127,12 @@ def test_local_command_runs(plain: Installed) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
 
 
+def test_mcp_without_its_extra_answers_with_the_install_line(plain: Installed) -> None:
+    done = plain.run("shellward", "mcp")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "pip install 'shellward[mcp]'" in done.stderr
+
+
 def test_docker_without_its_extra_answers_with_the_install_line(plain: Installed) -> None:
     done = plain.run("python", "-c", TRY_DOCKER)
     assert done.returncode == 0, done.stderr

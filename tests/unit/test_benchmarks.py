@@ -32,6 +32,8 @@ def test_every_row_is_explained(load):
         ("<=", "ratio", 0.4, False),
         ("<", "figure", 10, False),
         (">=", "figure", 10, True),
+        ("<=", "difference", -10, True),
+        ("<", "difference", -10, False),
     ],
 )
 def test_bars(load, sign, of, limit, holds):
