@@ -37,7 +37,7 @@ _EVALUATES = re.compile(
     r"\b(?:evaluate|parseClass|GroovyShell|ScriptEngine|URLClassLoader|Code\.eval_string|eval-string|eval)\b"
 )
 _HOME = re.compile(
-    r"[\w.:!]*(?:getenv|get_env|env::var|fetch_env!?|\bENV|\$env)\s*[(\[{]\s*[\"']?HOME[\"']?\s*[)\]}](?:\.unwrap\(\))?"
+    r"(?<![\w.:!])[\w.:!]{0,40}(?:getenv|get_env|env::var|fetch_env!?|\bENV|\$env)\s*[(\[{]\s*[\"']?HOME[\"']?\s*[)\]}](?:\.unwrap\(\))?"
     r"|System\.getProperty\(\s*[\"']user\.home[\"']\s*\)|System\.user_home!?(?:\(\))?"
 )
 """How programs ask for the home directory."""

@@ -49,7 +49,7 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
 
 
 _TEXT_HELD = r"(\$\w+)\s*=\s*(['\"])((?:(?!\2)[^\\])*)\2\s*"
-_TRANSLATED = re.compile(rf"\(?\s*{_TEXT_HELD}(?:\)|;\s*\1)\s*=~\s*(?:tr|y)/([^/]*)/([^/]*)/\w*")
+_TRANSLATED = re.compile(rf"(?:\(\s{{0,9}})?{_TEXT_HELD}(?:\)|;\s*\1)\s*=~\s*(?:tr|y)/([^/]*)/([^/]*)/\w*")
 _TURNED = re.compile(rf"{_TEXT_HELD};\s*\1\s*=\s*(?:scalar\s+)?reverse\s*\(?\s*\1\s*\)?")
 
 

@@ -161,7 +161,7 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 _COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
 _SERVICE_COMMAND = re.compile(r"(?m)^[ \t]+(?:command|entrypoint):[ \t]*(?:[>|][+-]?[ \t]*\n[ \t]+)?(\S[^\n]*)")
-_SERVICE_MOUNT = re.compile(r"[\"' \t-]((?:/|~)[\w./-]*:/[\w./-]*)")
+_SERVICE_MOUNT = re.compile(r"[\"' \t-]((?:/|~)[\w./-]{0,200}:/[\w./-]{0,200})")
 
 
 def _services(t: Tracer, inv: Invocation, options: list[str]) -> None:

@@ -226,7 +226,10 @@ def awk(code: str) -> list[Action]:
     )
     for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
-    joined = _AWK_READ.sub(_awk_unknown, _AWK_RUN.sub(_awk_unknown, joined))
+    if "system" in joined:
+        joined = _AWK_RUN.sub(_awk_unknown, joined)
+    if "getline" in joined:
+        joined = _AWK_READ.sub(_awk_unknown, joined)
     found: list[re.Match[str]] = []
     found += re.finditer(r"\bsystem\s*\(\s*" + text, joined)
     found += re.finditer(r"(?<!\|)\|&?\s*" + text, joined)

@@ -234,6 +234,7 @@ class State:
             path: a path without ``.`` and ``..``.
             last: also when the path is such a link itself, not only when it leads through one.
         """
+        self.work.left -= 1 + (len(self.links) >> 2)
         for _ in range(_MOST_STEPS):
             for link, target in self.links.items():
                 if path.startswith(f"{link}/") or (last and path == link):
