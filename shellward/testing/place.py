@@ -345,7 +345,10 @@ def modal_processes(env: Viewed) -> list[Seen]:
 
     try:
         sandbox = modal.Sandbox.from_id(env.handle.partition(":")[2])
-        said: str = sandbox.exec("sh", "-c", TABLE).stdout.read()
+        try:
+            said: str = sandbox.exec("sh", "-c", TABLE).stdout.read()
+        finally:
+            sandbox.detach()
     except modal.exception.Error:
         return []  # it has ended
     return table_rows(said)

@@ -128,6 +128,11 @@ def why_no_service() -> str:
 
 
 def why_no_account() -> str:
-    """Say why the real Modal cannot be used; empty: it can."""
+    """Say why the real Modal cannot be used; empty: it can, and the SDK's own client is there, which stays."""
     found = backend("modal").doctor()
-    return "" if found.works else f"{found.summary}: {found.advice}"
+    if not found.works:
+        return f"{found.summary}: {found.advice}"
+    import modal
+
+    modal.Client.from_env()
+    return ""
