@@ -1,7 +1,7 @@
 """The way to a Docker engine: found as the docker command finds it, its errors turned into ours, its images."""
 
-import errno
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -13,6 +13,7 @@ _POOL: Final = {"num_pools": 512, "max_pool_size": 128}
 """The SDK keeps a pool of connections per URL, and each exec has its own: with the default of 25, pools that other
 threads still use are thrown away under them."""
 _LAST_WORDS: Final = 500
+_ANSWERS: Final = 10.0
 _WITHOUT_REGISTRY: Final = (
     "name an image that is there (--image; docker images lists them), or make shellward/sandbox with images/build from "
     "Shellward's repository, which needs no registry; with pull=never none is asked"
@@ -49,7 +50,7 @@ def connect(context: str | None = None) -> Any:
         found = _context(context or os.environ.get("DOCKER_CONTEXT"))
         address = found.Host or address
         return _client(base_url=found.Host, tls=found.TLSConfig or False)
-    except (docker.errors.DockerException, requests.RequestException, PermissionError) as error:
+    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         raise _no_engine(error, address) from error
 
 
@@ -75,7 +76,7 @@ def _client(**where: Any) -> Any:
     ping whose header says it, too.
     """
     docker = sdk()
-    _may_use(str(where.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET))
+    _see_socket(str(where.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET))
     usual = docker.constants.DEFAULT_DOCKER_API_VERSION
     client = docker.DockerClient(version=usual, **where, **_POOL)
     try:
@@ -89,15 +90,17 @@ def _client(**where: Any) -> Any:
     return docker.DockerClient(version=spoken, **where, **_POOL)
 
 
-def _may_use(url: str) -> None:
-    """See that a socket may be used before the SDK tries: where it may not, the SDK forgets a descriptor.
+def _see_socket(url: str) -> None:
+    """See that somebody answers at a socket before the SDK tries: where nobody does, that forgets a descriptor.
 
     Raises:
-        PermissionError: it is there, and not for us.
+        OSError: of connect(2).
     """
     scheme, _, path = url.partition("://")
-    if scheme in ("unix", "http+unix") and os.path.exists(path) and not os.access(path, os.R_OK | os.W_OK):  # noqa: PTH110
-        raise PermissionError(errno.EACCES, "Permission denied", path)
+    if scheme in ("unix", "http+unix"):
+        with socket.socket(socket.AF_UNIX) as trial:
+            trial.settimeout(_ANSWERS)
+            trial.connect(path)
 
 
 def _no_engine(error: BaseException, address: str) -> EnvironmentUnavailable:
