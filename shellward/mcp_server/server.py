@@ -31,7 +31,7 @@ from shellward.aio.loop import in_thread
 from shellward.approval.context import Answer
 from shellward.approval.show import safe
 from shellward.core.errors import LimitReached
-from shellward.mcp_server import listing, questions, results, screens
+from shellward.mcp_server import calls, listing, questions, results, screens
 from shellward.mcp_server.calls import Call, Calls, Question
 from shellward.tools import handle_function_call
 
@@ -185,7 +185,7 @@ class Endpoint:
                         request_state=self.calls.park(call, question),
                     )
                 else:
-                    question.answer(await _asked(request, question))
+                    question.answer(await _asked(request, call, question))
         except BaseException:  # mostly a cancellation: the client no longer wants it, or is gone
             with anyio.CancelScope(shield=True):
                 await call.end()
@@ -205,7 +205,7 @@ def _elicitation(question: Question) -> ElicitRequest:
     return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=form))
 
 
-async def _asked(request: "Request", question: Question) -> Answer:
+async def _asked(request: "Request", call: Call, question: Question) -> Answer:
     """Ask in the middle of a request, until there is an answer or it is no longer wanted."""
     answer = Answer("nobody", note="the question was withdrawn")
     async with anyio.create_task_group() as group:
@@ -214,7 +214,13 @@ async def _asked(request: "Request", question: Question) -> Answer:
             await question.over.wait()
             group.cancel_scope.cancel()
 
+        async def alive() -> None:
+            while True:
+                await anyio.sleep(calls.HEARTBEAT)
+                await request.session.report_progress(round(call.seconds, 3), message="waiting for the user's answer")
+
         group.start_soon(withdrawn)
+        group.start_soon(alive)
         answer = await _put(request, question)
         group.cancel_scope.cancel()
     return answer

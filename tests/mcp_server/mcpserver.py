@@ -97,8 +97,10 @@ class Place:
         process = self.start("--http", "--port", "0", *options, stdout=subprocess.DEVNULL, env=environment)
         try:
             assert process.stderr is not None
-            line = process.stderr.readline().decode()
-            assert "serving MCP at " in line, line + process.stderr.read().decode()
+            said = []
+            while (line := process.stderr.readline().decode()) and "serving MCP at " not in line:
+                said.append(line)
+            assert line, said
             yield line.split()[-1], process
         finally:
             process.send_signal(signal.SIGTERM)

@@ -3,8 +3,9 @@
 import asyncio
 import secrets
 
+import mcp_types as types
 import pytest
-from mcphost import MODES, ONCE, Host, Person, connected, host, running, until
+from mcphost import LEGACY, MODES, ONCE, Host, Person, connected, host, running, until
 
 from shellward.mcp_server import calls
 
@@ -48,6 +49,23 @@ def test_progress_of_scripts_and_of_silence(mode: str, monkeypatch: pytest.Monke
 
     host(mode, test)
     assert any(message == "from python" for _, message in progress.told)
+
+
+def test_a_client_that_asks_its_user_does_not_give_up(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "HEARTBEAT", 0.1)
+    progress = Progress()
+
+    class Slow(Person):
+        async def __call__(self, context: object, params: object) -> types.ElicitResult:
+            await asyncio.sleep(0.5)
+            return await super().__call__(context, params)
+
+    async def test(made: Host) -> None:
+        await made.call("terminal", progress, command="touch there")
+
+    host(mode, test, Slow(ONCE))
+    waiting = [message for _, message in progress.told if "waiting for the user" in message]
+    assert (len(waiting) >= 2) == (mode == LEGACY)  # in today's protocol nothing is under way meanwhile
 
 
 @pytest.mark.parametrize("how", ["pty", "background", "moved"])
