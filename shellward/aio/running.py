@@ -13,8 +13,9 @@ from shellward.core.types import Chunk, Result, ShellEvent, StreamName
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import Control, Pause, Plan, Round, Target, kill_plan
 from shellward.environments.environment import Environment
+from shellward.environments.execution import Execution, Outcome, Sink
 from shellward.environments.running import Run, WedgeWatch, feed
-from shellward.environments.shell import Execution, Outcome, Shell, Sink
+from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:
     from shellward.environments.feeder import Feeder

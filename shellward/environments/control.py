@@ -14,7 +14,8 @@ from shellward.core.limits import KILL_GRACE
 from shellward.core.types import StreamName
 from shellward.environments.base import Backend
 from shellward.environments.encoding import Request, quote, script
-from shellward.environments.shell import Execution, Shell
+from shellward.environments.execution import Execution
+from shellward.environments.shell import Shell
 
 _CALL_LIMIT = 10.0
 _ROUNDS = 60

@@ -15,9 +15,10 @@ from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_n
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import end_execution
 from shellward.environments.encoding import Request
+from shellward.environments.execution import Execution, Outcome, Sink
 from shellward.environments.feeder import Feeder
 from shellward.environments.output import Collector, Decoder
-from shellward.environments.shell import Execution, Outcome, Shell, Sink
+from shellward.environments.shell import Shell
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment

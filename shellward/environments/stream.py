@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shellward.environments.environment import Environment
-    from shellward.environments.shell import Execution
+    from shellward.environments.execution import Execution
 
 
 class Stream(Iterator[Chunk | Result]):
