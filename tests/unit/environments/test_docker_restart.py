@@ -53,7 +53,8 @@ class Engine:
         with (self._root / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    "dockerd",
+                    # In a network of its own: an engine without a bridge removes docker0, whoever's that is.
+                    *("unshare", "--net", "dockerd"),
                     *(f"--host={self.address}", f"--pidfile={self._root}/pid"),
                     *(f"--data-root={self._root}/data", f"--exec-root={self._root}/exec"),
                     *("--bridge=none", "--iptables=false", "--ip-forward=false", "--ip-masq=false"),
