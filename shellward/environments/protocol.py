@@ -237,23 +237,18 @@ class Conversation:
         return self._scanned(stream, data) if events is None else events
 
     def _last_piece(self, stream: StreamName, data: bytes) -> list[Event] | None:
-        """Take at once what most commands end with, output if any and the one marker; None when it is not that."""
+        """Take at once what many commands end with, the marker and nothing else; None when it is not that."""
         sign = self._sign
         if not sign or self._scanners[stream].held or data[-1:] != b"\0":
             return None
-        begin = data.find(_RS)
-        end = begin + len(sign)
-        if data[begin:end] != sign or data.find(b"\0", end) != len(data) - 1 or data.find(_RS, end) >= 0:
+        end = len(sign)
+        if not data.startswith(sign) or data.find(b"\0", end) != len(data) - 1 or data.find(_RS, end) >= 0:
             return None
         fields = data[end:-1]
         if fields and fields[0] != _SPACE:
             return None
-        events: list[Event] = []
-        if begin and stream not in self._ended:
-            events.append(Output(stream, data[:begin]))
-        if event := self._marker(stream, self._nonce, fields[1:]):
-            events.append(event)
-        return events
+        event = self._marker(stream, self._nonce, fields[1:])
+        return [] if event is None else [event]
 
     def _scanned(self, stream: StreamName, data: bytes) -> Iterator[Event]:
         for item in self._scanners[stream].feed(data):

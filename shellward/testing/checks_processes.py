@@ -71,6 +71,23 @@ def leaves_the_session_alone(t: Trial) -> None:
     assert session.run('echo "$X ${Z-} $PWD"').stdout == "1  /tmp\n"
 
 
+def leaves_the_session_where_it_is(t: Trial) -> None:
+    """A directory for one process alone, found or not, does not move the session, nor undo its next ``cd``."""
+    session = t.session()
+    session.run("cd /usr")
+    process = session.start("true", cwd="/tmp")
+    t.defer(process.remove)
+    assert (session.run("pwd").stdout, session.cwd) == ("/usr\n", "/usr")
+    process = session.start("true", cwd="/tmp")
+    t.defer(process.remove)
+    session.run("cd /etc")
+    assert session.run("pwd").stdout == "/etc\n"
+    with raises(FileNotFoundError):
+        session.start("true", cwd="/no/such/directory")
+    session.run("cd /usr")
+    assert session.run("pwd").stdout == "/usr\n"
+
+
 def variables_and_words(t: Trial) -> None:
     """Variables for one process alone, and a list of words that no shell looks at."""
     process = _started(t, ["printf", "%s|", "$X", "a b", "*"], env={"X": "1"})

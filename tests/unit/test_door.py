@@ -19,6 +19,8 @@ OPENERS = {"create", "attach", "attach_backend", "of", "Environment", "Session",
 ENGINE = {
     "make_run",
     "open_pty",
+    "open_at_terminal",
+    "begin_at_terminal",
     "run_on",
     "stream_on",
     "borrowed",
@@ -69,6 +71,8 @@ def ways_past(tree: ast.AST) -> list[str]:
 
 def imports_from(node: ast.ImportFrom, *, named: bool) -> bool:
     room, names = node.module or "", {alias.name for alias in node.names}
+    if room == "shellward.aio.loop":  # threads and descriptors, of nobody's sandbox
+        return False
     if room.startswith("shellward.aio") or (room == "shellward" and "aio" in names):
         return True
     if room == "importlib" and named:

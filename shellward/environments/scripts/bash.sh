@@ -56,7 +56,8 @@ __sw_b() {
 __sw_y_() {
   builtin local __sw_h=$?
   if [[ $__sw_o == *e* ]]; then builtin return 0; fi
-  if [[ $__sw_h == 141 ]]; then builtin return "$__sw_s"; fi
+  # Where PIPE is ignored, it was KILL that ended the subshell.
+  if [[ $__sw_h == 141 || $__sw_h == 137 ]]; then builtin return "$__sw_s"; fi
   builtin return "$__sw_h"
 }
 # An exec leaves no later moment to save the state, so it is watched for; a DEBUG trap of the user's stays alone.
@@ -65,7 +66,11 @@ __sw_u() {
   __sw_g=1
   builtin trap 'if [[ $BASH_COMMAND == exec\ [!0-9\<\>\&]* ]]; then __sw_S=$SHELLOPTS; __sw_k "$@"; fi' DEBUG
 } 2>/dev/null
-# What the alias of begin.bash.sh falls back to; here "declare" and its like act as in a function.
+# What follows __sw_r in the line that the client sends: short there, since bash reads its input byte by byte.
+__sw_al() {
+  builtin alias __sw='\builtin eval "$__sw_X$__sw_c" </dev/null >&250 2>&251;FUNCNEST= \__sw_e "$@"||\builtin exit 125'
+}
+# What that falls back to where aliases are not expanded; here "declare" and its like act as in a function.
 __sw() {
   builtin eval "$__sw_X$__sw_c" </dev/null >&250 2>&251
   __sw_e "$@" || builtin exit 125
@@ -80,7 +85,7 @@ __sw_d() {
 # With $__sw_E it stands in the line after the command's: that was read already.
 __sw_e() {
   __sw_s=$?
-  if [[ $__sw_l && $__sw_z && ! $__sw_X$__sw_in ]]; then
+  if [[ $__sw_l && $__sw_z && ! $__sw_X$__sw_in${__sw_p+x} ]]; then
     [[ $__sw_o ]] && builtin set +euk
   else
     __sw_a "$@"
@@ -108,6 +113,7 @@ __sw_a() {
   builtin set +euxvkt
   [[ $__sw_z ]] || builtin exit 125
   [[ $__sw_X ]] && __sw_X="builtin set -$__sw_X;"
+  builtin alias __sw || __sw_al # it may have been removed with all others
   [[ $__sw_f ]] && __sw_v_
   # An open "$(" in eval leaves bash 5.2 with memory that is not its own, for the next line to fall over: better
   # a new shell, with this one's state.
@@ -208,4 +214,4 @@ __sw_t() {
   for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
   for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
 } 2>/dev/null
-builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_k __sw_u __sw_y __sw_y_
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_u __sw_y __sw_y_

@@ -20,7 +20,7 @@ __sw_d() {
 __sw_y_() {
   __sw_z=$?
   case $__sw_o in *e*) return 0 ;; esac
-  if [ "$__sw_z" = 141 ]; then return "$__sw_s"; fi
+  if [ "$__sw_z" = 141 ] || [ "$__sw_z" = 137 ]; then return "$__sw_s"; fi # PIPE, or KILL where that is ignored
   return "$__sw_z"
 }
 # In the command's own line, so that -x and -v do not show the next one.

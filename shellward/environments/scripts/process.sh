@@ -1,5 +1,7 @@
 # Looks after background processes, from the control shell. Builtins only, but where it says so. $1: the directory.
 #
+# A shell that reads byte by byte may have begun before the last word was written over the blanks: then its line does.
+#
 # Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, how it stands (running,
 # ended, lost, begun), its directory, the record, uptime now.
 sw_tell() {
@@ -11,11 +13,11 @@ sw_tell() {
   IFS= read -r sw_c <"$1/killed"
   IFS= read -r sw_e <"$1/cwd"
   IFS= read -r sw_f <"$1/owner"
-  if IFS= read -r sw_b <"$1/status"; then
+  if IFS= read -r sw_b <"$1/status" && [ "${sw_b# }" = "$sw_b" ]; then
     sw_d=ended
   elif read -r sw_p sw_l sw_u sw_s <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
     sw_d=running
-  elif IFS= read -r sw_b <"$1/status"; then
+  elif IFS= read -r sw_b <"$1/status" && [ "${sw_b# }" = "$sw_b" ]; then
     sw_d=ended # meanwhile
   elif [ -n "$sw_a" ] && sw_is ${sw_a}; then
     sw_d=running

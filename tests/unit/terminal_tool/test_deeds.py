@@ -121,6 +121,7 @@ def test_every_call_that_changes_files_is_guarded() -> None:
         "make_run", "run_on", "stream_on", "start_of", "ready", "is_ready", "end_from_outside", "control", "why_lost",
         "helper", "close_session", "borrowed", "check_user", "alive", "ask_processes", "remove_process", "start_on",
         "type_into", "exits", "follower", "open_pty", "new_process_id", "drop_prepared", "speaks_bash", "set_aside",
+        "begin_afresh", "can_pty", "dialogue", "open_at_terminal", "begin_at_terminal", "close_terminals",
     }  # fmt: skip
     known = {name for name in dir(Environment) if not name.startswith("_")}
     assert known == changing | reading | life | engine
