@@ -189,6 +189,15 @@ def everything_unset(t: Trial) -> None:
 
 
 @terms(bash)
+def declarations_after_aliases_are_gone(t: Trial) -> None:
+    """What is declared stays declared, though all aliases were removed."""
+    session = t.session()
+    session.run("unalias -a")
+    session.run("declare -A m=([k]=v); typeset q=1")
+    assert session.run('echo "${m[k]}$q"').stdout == "v1\n"
+
+
+@terms(bash)
 def everything_unset_in_bash(t: Trial) -> None:
     """The same with bash's own lists, and everything made readonly, and every trap taken off."""
     _endure(
