@@ -5,7 +5,6 @@ import itertools
 import secrets
 import tempfile
 import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -254,7 +253,8 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
             self._outputs.cleanup()
 
 
-_open_environments: weakref.WeakSet[Environment] = weakref.WeakSet()
+_open_environments: set[Environment] = set()
+"""Held here until they are closed: one that nobody else holds any more still has a sandbox, or processes."""
 
 
 @atexit.register
