@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
+from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.control import Control, Target, kill_tree
@@ -92,7 +92,7 @@ class PtyCalls:
             emulate: see PtySession.
 
         Raises:
-            EnvironmentUnavailable: the sandbox is gone.
+            EnvironmentUnavailable: the sandbox is gone; as ConnectionLost where the program may have begun.
             FileNotFoundError, NotADirectoryError, PermissionError: of ``cwd``.
             Unsupported: see ``capabilities.pty``.
             ConfigError: an argument is unusable.
@@ -198,9 +198,10 @@ class PtyCalls:
         session.on_close = partial(self._terminals.pop, session, None)
         self._terminals[session] = like
         if self._closed or (like is not None and like.closed):  # meanwhile: whoever closed it has not seen this
-            session.close()
-            self.alive()
-            raise EnvironmentUnavailable("the session was closed; open a new one")
+            with suppress(EnvironmentUnavailable):  # gone already, and what runs at it too
+                session.close()
+            what = "environment" if self._closed else "session"
+            raise ConnectionLost(f"the {what} was closed while a program began at a terminal; it may have run")
         return session
 
     def begin_at_terminal(  # type: ignore[misc]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments.base import PtySize
 from shellward.testing.leaks import assert_nothing_new, holdings
-from shellward.testing.trial import AFTER_LIMIT, at_most, raises, terms
+from shellward.testing.trial import AFTER_LIMIT, at_most, eventually, raises, terms
 
 if TYPE_CHECKING:
     from shellward.core.types import Chunk
@@ -160,8 +160,10 @@ def closing_wakes_everybody(t: Trial) -> None:
         assert status != 0
         session = await env.pty(sleeper.command)
         waiting = [asyncio.create_task(call) for call in (session.read(), session.wait())]
-        running = asyncio.create_task(env.run(f"echo begun; {sleeper.command}", pty=True))
+        chunks: list[Chunk] = []
+        running = asyncio.create_task(env.run(f"echo begun; {sleeper.command}", pty=True, on_output=chunks.append))
         await asyncio.to_thread(sleeper.assert_alive, env, 2)
+        assert await asyncio.to_thread(eventually, lambda: bool(chunks), 20)
         await env.close()
         await asyncio.wait_for(asyncio.gather(*waiting), 20)
         with raises(ConnectionLost) as caught:
