@@ -9,6 +9,7 @@ from shellward.approval.context import Context
 from shellward.approval.detect import Detection, detect_dangerous_command
 from shellward.approval.engine import NO_PACKS
 from shellward.approval.gatekeeper import Gate
+from shellward.approval.inner import in_full
 from shellward.approval.policy import Case, decide
 from shellward.approval.rules import Rules, suggest
 from shellward.config.schema import ApprovalSection, Config, RuleSpec
@@ -124,11 +125,21 @@ def test_a_long_command_is_allowed_by_the_whole_of_it(tail: str, spec: dict[str,
     assert (verdict(found, {"action": "allow", **spec}) == ALLOWED) is covered
 
 
-def test_what_is_cut_while_it_is_worked_out_is_not_allowed() -> None:
-    """A text made by a program is cut at a size; what is left of it looks whole."""
+def test_a_long_command_of_a_text_that_a_script_joins_is_not_allowed() -> None:
+    """Such a text is cut at a size without a mark; what is left of it looks whole."""
     script = f"import os; os.system('rm -rf /srv/a' + {'x' * 40_000!r} + ' /srv/b')"
     found = detect_dangerous_command(f'python3 -c "{script}"')
+    assert found
     assert verdict(found, {"action": "allow", "glob": "rm -rf /srv/a*"})[0] is Verdict.ASK
+
+
+def test_what_is_not_worked_out_to_its_end_counts_as_what_a_rule_is_about() -> None:
+    found = detect_dangerous_command(f"A={'x' * 32_000}; A+={'x' * 1000}main; git push -f origin $A")
+    assert [each.rule for each in found.findings if "$(cut ..)" in in_full(each)] == ["git.push-force"]
+    allow = {"action": "allow", "rule": "git.*"}
+    assert verdict(found, {"action": "deny", "rule": "git.push-force", "glob": "* main"}, allow) == DENIED
+    assert verdict(found, {"action": "deny", "rule": "git.push-force", "argv": ("git", "pull")}, allow) == ALLOWED
+    assert verdict(found, {"action": "allow", "argv": ("git", "push")}) == OPEN
 
 
 @pytest.mark.parametrize(
