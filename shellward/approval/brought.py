@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from shellward.approval.detect import Detection
 from shellward.approval.engine import NO_PACKS, Packs, find, shift, takes_orders
+from shellward.approval.inner import deed
 from shellward.approval.nearby import NOTHING_NEARBY, NOTHING_WANTED, Nearby, Wanted, wanted
 from shellward.command.known import NOTHING, Known, changes_state, defined, traps_state
 from shellward.command.trace import trace
@@ -142,12 +143,12 @@ def again(before: Look, command: str, *, cwd: str | None, brought: Brought, pack
         packs: rules of the user's own.
     """
     seen = look(command, cwd=cwd, brought=brought, packs=packs)
-    now = {(f.rule, f.inner, f.via, f.cwd) for f in seen.detection.findings}
+    now = {deed(f) for f in seen.detection.findings}
     offset = len(seen.detection.command) - len(before.detection.command)
     lost = [
         shift(finding, max(0, offset))
         for finding in before.detection.findings
-        if (finding.rule, finding.inner, finding.via, finding.cwd) not in now and finding.rule != STATE_RULE
+        if deed(finding) not in now and finding.rule != STATE_RULE
     ]
     if not lost:
         return replace(seen, wanted=before.wanted)

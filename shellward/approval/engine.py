@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from shellward.approval.effects import EFFECTS, effects
+from shellward.approval.inner import Deed, deed, shorten, write
 from shellward.approval.paths import ordinary
 from shellward.approval.patterns import RULES
 from shellward.approval.rule import Call, Rule
 from shellward.command import handlers
-from shellward.command.invocation import Invocation, quote
+from shellward.command.invocation import Invocation
 from shellward.command.known import NOTHING
 from shellward.command.optionspecs import SAME
 from shellward.command.syntax import Problem
@@ -76,7 +77,6 @@ _NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|^[A-Za-z]:|\\").
 Packs = Mapping[str, tuple[Rule, ...]]
 """Rules of the user's own packs, by the names of commands that they apply to."""
 NO_PACKS: Packs = MappingProxyType({})
-_Key = tuple[str, str, tuple[str, ...], str]
 _compile = lru_cache(maxsize=None)(re.compile)
 
 
@@ -153,14 +153,7 @@ def apply(rule: Rule, call: Call) -> tuple[str, ...] | None:
     return result if isinstance(result, tuple) else ()
 
 
-def render(argv: list[str]) -> str:
-    """Write a resolved command for a person."""
-    text = " ".join(quote(word) if at else word for at, word in enumerate(argv))
-    text = show(text)
-    return text if len(text) <= 500 else text[:500] + " .."
-
-
-def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs, base: str) -> None:
+def _judge(inv: Invocation, found: dict[Deed, Finding], work: Work, packs: Packs, base: str) -> None:
     """Apply the rules of one command and of its effects."""
     work.spend(20 + (len(inv.argv) >> 1))
     call = Call(inv, base)
@@ -178,14 +171,13 @@ def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs
                 packs,
                 base,
             )
-    taken: set[str] = set()
+    inner, argv = "", tuple(inv.argv) if rules else ()
     for rule in rules:
         affects = apply(rule, call)
         if affects is None:
             continue
         work.left -= 10
-        inner = render(inv.argv)
-        taken.add(rule.id)
+        inner = inner or shorten(write(argv))
         finding = Finding(
             rule.id,
             rule.description,
@@ -197,12 +189,13 @@ def _judge(inv: Invocation, found: dict[_Key, Finding], work: Work, packs: Packs
             rule.never_allow,
             inv.via,
             inv.cwd,
+            argv,
         )
         # The same words elsewhere (another directory, ssh) are another deed, and need an answer of their own.
-        found.setdefault((rule.id, inner, inv.via, inv.cwd), finding)
+        found.setdefault(deed(finding), finding)
 
 
-def _problems(problems: list[Problem], found: dict[_Key, Finding]) -> None:
+def _problems(problems: list[Problem], found: dict[Deed, Finding]) -> None:
     texts = {
         "too-deep": (
             "structure.too-deep",
@@ -218,12 +211,13 @@ def _problems(problems: list[Problem], found: dict[_Key, Finding]) -> None:
     for problem in problems:
         if problem.kind in texts:
             rule, description, why = texts[problem.kind]
-            found.setdefault((rule, "", (), ""), Finding(rule, description, Severity.MEDIUM, problem.span, "", (), why))
+            finding = Finding(rule, description, Severity.MEDIUM, problem.span, "", (), why)
+            found.setdefault(deed(finding), finding)
 
 
 def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
     """Find what is dangerous about a traced command line, in order of the text."""
-    found: dict[_Key, Finding] = {}
+    found: dict[Deed, Finding] = {}
     seen: set[tuple[str, ...]] = set()
     work = traced.work
     base = ordinary(traced.state.start)
@@ -272,12 +266,12 @@ def find(
     finally:
         if paused:
             gc.enable()
-    there = {(f.rule, f.inner) for f in findings}
+    there = {deed(f)[:3] for f in findings}
     for start, end in _again(command, traced.problems):
         rest = follow(command[start:end])
         for finding in judge(rest, packs):
-            if (finding.rule, finding.inner) not in there:
-                there.add((finding.rule, finding.inner))
+            if deed(finding)[:3] not in there:
+                there.add(deed(finding)[:3])
                 findings += (shift(finding, start),)
     return traced, findings
 

@@ -3,7 +3,9 @@
 The two directions are not mirror images. What denies or asks may match too much, so it is held against every
 reading of the command. What allows must not: it covers one finding at a time, only where that finding's
 command is a single simple command, and its ``*`` stops at everything the shell acts on. ``git push *`` does
-not allow ``git push; rm -rf /``.
+not allow ``git push; rm -rf /``. A call of a server's tool is read by no shell: there it stops at nothing.
+
+Both are held against the whole text, however little of it is shown.
 """
 
 import functools
@@ -12,15 +14,21 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, TypeAlias
 
 from shellward.approval.context import Context, Detected
-from shellward.approval.wrapped import leaves, privileged, whole
+from shellward.approval.inner import in_full, too_long
+from shellward.approval.wrapped import known, leaves, privileged, whole
+from shellward.command.values import show
 from shellward.config.schema import RuleSpec
 from shellward.core.gate import Finding
 
 _ACTIVE: Final = ";|&<>()`$\n\r"
 """Characters that an allowing wildcard never stands for: each lets a second command begin, or hides one."""
+
+
+_Reading: TypeAlias = tuple[str, tuple[str, ...]]
+"""A text that a rule is held against, and its words; none where they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +73,19 @@ class Rules:
 
     def allowing(self, finding: Finding, context: Context) -> Rule | None:
         """Return the first rule that allows one finding, or None."""
-        return next(
-            (r for r in self._by_action["allow"] if _applies(r.spec, context) and _allows(r.spec, finding)),
-            None,
-        )
+        # What is allowed here is not allowed on another host.
+        if finding.never_allow or leaves(finding):
+            return None
+        covered = _Covered(finding)
+        return next((r for r in self._by_action["allow"] if _applies(r.spec, context) and covered.by(r.spec)), None)
 
     def _catching(self, action: str, detected: Detected, context: Context) -> Rule | None:
         rules = [rule for rule in self._by_action[action] if _applies(rule.spec, context)]
         if not rules:
             return None
-        texts = tuple(dict.fromkeys(_readings(detected, context)))
-        return next((rule for rule in rules if _catches(rule.spec, detected, texts)), None)
+        every = any(rule.spec.rule is None for rule in rules)
+        readings = tuple(dict.fromkeys(_readings(detected, context))) if every else ()
+        return next((rule for rule in rules if _catches(rule.spec, detected, readings)), None)
 
 
 def describe(spec: RuleSpec) -> str:
@@ -102,7 +112,7 @@ def _applies(spec: RuleSpec, context: Context) -> bool:
     )
 
 
-def _readings(detected: Detected, context: Context) -> Iterator[str]:
+def _readings(detected: Detected, context: Context) -> Iterator[_Reading]:
     """Yield every text that a denying or asking rule is held against: as written, and as it would run."""
     from shellward.command.invocation import quote
     from shellward.command.trace import trace
@@ -110,52 +120,101 @@ def _readings(detected: Detected, context: Context) -> Iterator[str]:
     for call in trace(detected.command, cwd=context.cwd).invocations:
         if call.name[:1] not in "@<>":  # those are effects, not programs
             words = [quote(word) for word in call.argv[1:]]
-            yield " ".join([*map(quote, call.argv[:1]), *words])
-            yield " ".join([call.name, *words])
-    for text in (detected.normalized, detected.command):
-        yield text.strip()
-        yield from split_commands(text)
+            yield " ".join([*map(quote, call.argv[:1]), *words]), tuple(call.argv)
+            yield " ".join([call.name, *words]), (call.name, *call.argv[1:])
+    for text in dict.fromkeys((detected.normalized, detected.command)):
+        yield text.strip(), ()
+        yield from ((piece, ()) for piece in split_commands(text))
     for finding in detected.findings:
-        yield finding.inner
+        yield in_full(finding), finding.argv
 
 
-def _catches(spec: RuleSpec, detected: Detected, texts: Sequence[str]) -> bool:
+def _catches(spec: RuleSpec, detected: Detected, readings: Sequence[_Reading]) -> bool:
     if spec.rule is None:
-        return any(_catches_text(spec, text) for text in texts)
-    return any(fnmatchcase(f.rule, spec.rule) and _catches_text(spec, f.inner) for f in detected.findings)
+        return any(_catches_text(spec, text, words) for text, words in readings)
+    return any(fnmatchcase(f.rule, spec.rule) and _catches_finding(spec, f) for f in detected.findings)
 
 
-def _catches_text(spec: RuleSpec, text: str) -> bool:
+def _catches_finding(spec: RuleSpec, finding: Finding) -> bool:
+    if too_long(finding):  # what is not known may be just what the rule is about; words at the front are known
+        return spec.argv is None or _begins(finding.argv, spec.argv)
+    return _catches_text(spec, in_full(finding), finding.argv)
+
+
+def _catches_text(spec: RuleSpec, text: str, words: Sequence[str]) -> bool:
     if spec.glob is not None and not fnmatchcase(text, spec.glob):
         return False
     if spec.regex is not None and not _regex(spec.regex).search(text):
         return False
     if spec.argv is None:
         return True
-    argv = _argv(text) or text.split()
-    head = argv[: len(spec.argv)]
-    return tuple(head) == spec.argv or (bool(head) and (head[0].rpartition("/")[2], *head[1:]) == spec.argv)
+    return _begins(words or _argv(text) or text.split(), spec.argv)
 
 
-def _allows(spec: RuleSpec, finding: Finding) -> bool:
-    if finding.never_allow or (spec.rule is not None and not fnmatchcase(finding.rule, spec.rule)):
-        return False
-    # What is allowed here is not allowed on another host, and not as another user unless the rule says so.
-    if leaves(finding):
-        return False
-    user = privileged(finding)
-    if spec.glob is None and spec.regex is None and spec.argv is None:
-        return not user
-    text = f"{user} {finding.inner}" if user else finding.inner
-    return whole(finding) and is_simple(text) and _matches_whole(spec, text)
+def _begins(words: Sequence[str], wanted: tuple[str, ...]) -> bool:
+    head = tuple(map(show, words[: len(wanted)]))
+    return head == wanted or (bool(head) and (head[0].rpartition("/")[2], *head[1:]) == wanted)
 
 
-def _matches_whole(spec: RuleSpec, text: str) -> bool:
-    return (
-        (spec.glob is None or _narrow(spec.glob).fullmatch(text) is not None)
-        and (spec.regex is None or _regex(spec.regex).fullmatch(text) is not None)
-        and (spec.argv is None or tuple((_argv(text) or [])[: len(spec.argv)]) == spec.argv)
-    )
+class _Covered:
+    """Says which allowing rules cover a finding; its text is written and read once, and only when one asks."""
+
+    def __init__(self, finding: Finding) -> None:
+        self._finding = finding
+        self._user = privileged(finding)
+
+    def by(self, spec: RuleSpec) -> bool:
+        """Whether a rule covers it: as another user only when the rule says so."""
+        if spec.rule is not None and not fnmatchcase(self._finding.rule, spec.rule):
+            return False
+        if spec.glob is None and spec.regex is None and spec.argv is None:
+            return not self._user
+        text = self._text
+        return (
+            bool(text)
+            and (spec.glob is None or self._globbed(spec.glob, text))
+            and (spec.regex is None or _regex(spec.regex).fullmatch(text) is not None)
+            and (spec.argv is None or self._words(len(spec.argv)) == spec.argv)
+        )
+
+    @functools.cached_property
+    def _text(self) -> str:
+        """The whole of it; empty where that is not surely one command that is known."""
+        if self._finding.line:
+            return self._finding.line
+        text = in_full(self._finding)
+        text = f"{self._user} {text}" if self._user else text
+        return text if known(self._finding, text) and is_simple(text) else ""
+
+    def _globbed(self, glob: str, text: str) -> bool:
+        if self._finding.line:
+            return _covers_call(glob, self._finding.argv)
+        return _narrow(glob).fullmatch(text) is not None
+
+    def _words(self, count: int) -> tuple[str, ...]:
+        if not self._finding.argv:
+            return tuple((_argv(self._text) or [])[:count])
+        user = (self._user,) if self._user else ()
+        return (*user, *map(show, self._finding.argv[:count]))[:count]
+
+
+def _covers_call(glob: str, words: Sequence[str]) -> bool:
+    """Whether a glob covers a call, word by word, so that no argument passes for another tool's name.
+
+    ``mcp * list *`` does not cover ``mcp mail send '{"to": "x list y"}'``. The glob's last part stands for the rest.
+    """
+    from shellward.approval.brought import line_of
+
+    parts = glob.split(" ")
+    written = [line_of([word]) for word in words]
+    for at, word in enumerate(written[:-1]):
+        size = word.count(" ") + 1
+        if len(parts) <= size:
+            return fnmatchcase(" ".join(written[at:]), " ".join(parts))
+        if not fnmatchcase(word, " ".join(parts[:size])):
+            return False
+        del parts[:size]
+    return fnmatchcase(written[-1], " ".join(parts))
 
 
 def _argv(text: str) -> list[str] | None:

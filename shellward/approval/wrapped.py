@@ -6,6 +6,8 @@ allowed there. A wrapper that is not listed counts as one that leads out of this
 
 from typing import Final
 
+from shellward.approval.inner import SHOWN
+from shellward.command.values import LIMIT
 from shellward.core.gate import Finding
 
 _INSIDE: Final = frozenset(
@@ -47,8 +49,10 @@ _INSIDE: Final = frozenset(
 """Wrappers that run it here, as the same user."""
 _PRIVILEGED: Final = frozenset({"sudo", "sudo-rs", "doas", "su", "pkexec", "run0", "runuser", "gosu", "setpriv"})
 """Wrappers that run it here, as somebody else."""
-_SHOWN: Final = 500
-"""Characters of an inner command that a finding holds; a longer one ends in dots and is not known in full."""
+
+
+_WORKED_OUT: Final = LIMIT // 2
+"""Characters up to which a command is surely not a piece of a text that was cut when it was worked out."""
 
 
 def _wrappers(finding: Finding) -> tuple[str, ...]:
@@ -67,5 +71,10 @@ def privileged(finding: Finding) -> str:
 
 
 def whole(finding: Finding) -> bool:
-    """Whether the inner command is known in full."""
-    return bool(finding.inner.strip()) and len(finding.inner) <= _SHOWN and "$(" not in finding.inner
+    """Whether the inner command is known, and is shown in full: people can say yes to that."""
+    return len(finding.inner) <= SHOWN and (bool(finding.line) or known(finding, finding.inner))
+
+
+def known(finding: Finding, text: str) -> bool:
+    """Whether ``text``, written for an inner command, is all of it."""
+    return bool(finding.inner.strip()) and "$(" not in text and len(text) <= _WORKED_OUT

@@ -10,7 +10,7 @@ from shellward.command.braces import MAX_FIELDS, expand_braces
 from shellward.command.escapes import unescape_ansi
 from shellward.command.globs import glob_regex
 from shellward.command.syntax import Arithmetic, Param, Part, Substitution, Text, Word
-from shellward.command.values import LIMIT, OPEN, labels, unknown
+from shellward.command.values import CUT, LIMIT, OPEN, labels, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,10 +79,10 @@ class Expander:
         if word.lit is not None:
             return word.lit
         if self.fuel < 0:
-            return unknown("cut")
+            return CUT
         out = "".join(self.value(part) for part in word.parts)
         self.fuel -= len(out)
-        return out if len(out) <= LIMIT else out[:LIMIT] + unknown("cut")
+        return out if len(out) <= LIMIT else out[:LIMIT] + CUT
 
     def value(self, part: Part) -> str:
         """Expand one part to text."""
@@ -98,7 +98,7 @@ class Expander:
     def split(self, parts: list[Part]) -> list[str]:
         """Expand parts and split what is unquoted, as the shell does."""
         if self.fuel < 0:
-            return [unknown("cut")]
+            return [CUT]
         fields: list[str] = []
         whole: list[str] = []  # pieces of the open field; adding to a text again and again would be quadratic
         current: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.values import LIMIT, unknown
+from shellward.command.values import CUT, LIMIT, unknown
 
 if TYPE_CHECKING:
     from shellward.command.state import State
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def cut(text: str) -> str:
     """Keep a text at a size that is worth following."""
-    return text if len(text) <= LIMIT else text[:LIMIT] + unknown("cut")
+    return text if len(text) <= LIMIT else text[:LIMIT] + CUT
 
 
 _QUOTED = re.compile(r"\A\s*([\"'])((?:(?!\1).)*)\1\s*\Z", re.DOTALL)

@@ -41,6 +41,10 @@ def unknown(kind: str, detail: str = "") -> str:
     return f"{OPEN}{label}{CLOSE}"
 
 
+CUT = unknown("cut")
+"""The marker of what was too long to be worked out."""
+
+
 def labels(text: str) -> list[str]:
     """List the labels of the markers in a text."""
     return MARKER.findall(text) if OPEN in text else []

@@ -31,12 +31,15 @@ class Finding:
         description: one phrase for a person.
         severity: see Severity.
         span: start and end in characters of the submitted text, so that it can be marked.
-        inner: the resolved inner command that matched (``rm -rf /srv`` for ``X=rm; $X -rf /srv``).
+        inner: the resolved inner command that matched (``rm -rf /srv`` for ``X=rm; $X -rf /srv``), for showing: a
+            very long one is cut.
         affects: paths, hosts, branches or other targets it would touch, as far as known.
         why: a sentence on what can be lost.
         never_allow: True when nobody can approve it, in any mode and backend.
         via: wrappers around the inner command, outermost first (``sudo``, ``ssh``); what it does depends on them.
         cwd: directory that the inner command would run in, as far as it is known.
+        argv: the inner command's words in full, as far as they are known; empty where it is not one command.
+        line: the whole line of what no shell reads (a call of a server's tool); empty for commands.
     """
 
     rule: str
@@ -49,6 +52,8 @@ class Finding:
     never_allow: bool = False
     via: tuple[str, ...] = ()
     cwd: str = ""
+    argv: tuple[str, ...] = field(default=(), repr=False)
+    line: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ makes it dangerous is what the server says of the tool, and commands among the a
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,6 +18,7 @@ from shellward.approval.brought import line_of
 from shellward.approval.context import Context
 from shellward.approval.detect import Detection, detect_dangerous_command
 from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.approval.inner import shorten
 from shellward.approval.withdrawal import Withdrawal
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Finding, Severity, Verdict
@@ -34,8 +35,6 @@ _ARGV: Final = _COMMANDS | {"argv"}
 _SQL: Final = "sql"
 _DEPTH: Final = 8
 _CLOSED: Final = "the MCP servers were closed; nothing was called"
-_SHOWN: Final = 500
-"""Characters of an inner command that a finding holds."""
 
 
 class Door:
@@ -151,9 +150,10 @@ def detected(
     packs: "Packs",
 ) -> Detection:
     """Return a call as the gate sees it, with all that was found in it."""
-    line = line_of(["mcp", server, tool, msgspec.json.encode(args).decode()])
+    words = ["mcp", server, tool, msgspec.json.encode(args).decode()]
+    line = line_of(words)
     found = detect_dangerous_command(line, packs=packs)
-    findings = [*found.findings, *_of_effect(server, line, effect, calls)]
+    findings = [*found.findings, *_of_effect(words, line, effect, calls)]
     for command in dict.fromkeys(_commands(args)):
         inside = detect_dangerous_command(command, packs=packs).findings
         # What is allowed for a command here is not allowed for one that a server runs wherever it runs things.
@@ -161,7 +161,9 @@ def detected(
     return found.only(tuple(findings))
 
 
-def _of_effect(server: str, line: str, effect: Effect, calls: Literal["hints", "ask", "allow"]) -> Iterator[Finding]:
+def _of_effect(
+    words: Sequence[str], line: str, effect: Effect, calls: Literal["hints", "ask", "allow"]
+) -> Iterator[Finding]:
     if calls == "allow" or (calls == "hints" and effect is Effect.HARMLESS):
         return
     if effect is Effect.DESTRUCTIVE:
@@ -170,12 +172,11 @@ def _of_effect(server: str, line: str, effect: Effect, calls: Literal["hints", "
     elif effect is Effect.UNKNOWN:
         rule, severity = "mcp.unknown-effect", Severity.MEDIUM
         said = "calls a tool that may destroy or overwrite"
-        why = f"The server does not say what it does; who trusts it sets calls: allow in mcp_servers.{server}."
+        why = f"The server does not say what it does; who trusts it sets calls: allow in mcp_servers.{words[1]}."
     else:
         rule, severity = "mcp.call", Severity.MEDIUM
-        said, why = "calls a tool of a server", f"mcp_servers.{server}.calls is ask."
-    inner = line if len(line) <= _SHOWN else f"{line[:_SHOWN]} .."
-    yield Finding(rule, said, severity, (0, len(line)), inner, why=why)
+        said, why = "calls a tool of a server", f"mcp_servers.{words[1]}.calls is ask."
+    yield Finding(rule, said, severity, (0, len(line)), shorten(line), why=why, argv=tuple(words), line=line)
 
 
 def _commands(node: Any, key: str = "", depth: int = 0) -> Iterator[str]:

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING
 
 from shellward.approval.brought import Look
 from shellward.approval.detect import Detection
+from shellward.approval.inner import deed
 
 if TYPE_CHECKING:
     from shellward.core.gate import Finding
-
-_Key = tuple[str, str, tuple[str, ...], str]
-
-
-def key_of(finding: "Finding") -> _Key:
-    """Return what makes a finding the same deed as another one."""
-    return finding.rule, finding.inner, finding.via, finding.cwd
 
 
 class TypedInput:
@@ -45,7 +39,7 @@ class TypedInput:
         self._whole_lines = whole_lines
         self._look = look
         self._decide = decide
-        self._allowed = {key_of(finding) for finding in allowed}
+        self._allowed = {deed(finding) for finding in allowed}
         self._text: list[str] = []
         self._held = b""
         self._context: Context | None = None if by_caller else copy_context()
@@ -74,6 +68,6 @@ class TypedInput:
 
     def _judge(self) -> None:
         detection = self._look("".join(self._text)).detection
-        new = tuple(finding for finding in detection.findings if key_of(finding) not in self._allowed)
+        new = tuple(finding for finding in detection.findings if deed(finding) not in self._allowed)
         self._decide(detection.only(new))
-        self._allowed |= {key_of(finding) for finding in new}
+        self._allowed |= {deed(finding) for finding in new}
