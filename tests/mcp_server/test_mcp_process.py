@@ -206,6 +206,7 @@ def test_prints_of_tools_do_not_reach_the_client(place: Place) -> None:
         (("--env", "nonsense"), "nonsense"),
         (("--http", "--port", "99999"), "port"),
         (("--port", "0"), "--port goes with --http"),
+        (("--http", "--port", "0", "--token-file", "/dev/null"), "--token-file: /dev/null is empty"),
     ],
 )
 def test_wrong_usage(place: Place, options: tuple[str, ...], says: str) -> None:
