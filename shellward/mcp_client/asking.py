@@ -21,6 +21,7 @@ from shellward.approval.gatekeeper import Gate, open_gate
 from shellward.approval.withdrawal import Withdrawal
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Finding, Severity, Verdict
+from shellward.mcp_client.commands import commands_in
 from shellward.mcp_client.described import Effect
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 
 BACKEND: Final = "mcp"
 """What the gate knows these calls by, as the kind of the place where they act."""
-_COMMANDS: Final = frozenset({"command", "cmd", "commandline", "command_line", "shell_command", "bash", "shell"})
-_SCRIPTS: Final = frozenset({"script", "commands"})
-_ARGV: Final = _COMMANDS | {"argv"}
-_SQL: Final = "sql"
-_DEPTH: Final = 8
 _CLOSED: Final = "the MCP servers were closed; nothing was called"
 _SHOWN: Final = 500
 """Characters of an inner command that a finding holds."""
@@ -154,10 +150,17 @@ def detected(
     line = line_of(["mcp", server, tool, msgspec.json.encode(args).decode()])
     found = detect_dangerous_command(line, packs=packs)
     findings = [*found.findings, *_of_effect(server, line, effect, calls)]
-    for command in dict.fromkeys(_commands(args)):
+    commands = commands_in(args)
+    for command in commands.lines:
         inside = detect_dangerous_command(command, packs=packs).findings
         # What is allowed for a command here is not allowed for one that a server runs wherever it runs things.
         findings += [replace(each, span=(0, len(line)), via=("mcp", *each.via)) for each in inside]
+    if commands.unread:
+        said, why = (
+            "calls a tool with arguments that could not all be read",
+            f"There may be commands: {commands.unread}.",
+        )
+        findings.append(Finding("mcp.unread", said, Severity.MEDIUM, (0, len(line)), _shown(line), why=why))
     return found.only(tuple(findings))
 
 
@@ -174,24 +177,8 @@ def _of_effect(server: str, line: str, effect: Effect, calls: Literal["hints", "
     else:
         rule, severity = "mcp.call", Severity.MEDIUM
         said, why = "calls a tool of a server", f"mcp_servers.{server}.calls is ask."
-    inner = line if len(line) <= _SHOWN else f"{line[:_SHOWN]} .."
-    yield Finding(rule, said, severity, (0, len(line)), inner, why=why)
+    yield Finding(rule, said, severity, (0, len(line)), _shown(line), why=why)
 
 
-def _commands(node: Any, key: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield what of the arguments is a command line, by the names that servers give those."""
-    if depth > _DEPTH:
-        return
-    if isinstance(node, Mapping):
-        for name, value in node.items():
-            yield from _commands(value, str(name).lower(), depth + 1)
-    elif isinstance(node, list | tuple):
-        if key in _ARGV and all(isinstance(each, str) for each in node):
-            yield line_of(node)
-        for each in node:
-            yield from _commands(each, key, depth + 1)
-    elif isinstance(node, str) and node.strip():
-        if key in _COMMANDS | _SCRIPTS:
-            yield node
-        elif key == _SQL:
-            yield line_of(["psql", "-c", node])
+def _shown(line: str) -> str:
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]} .."
