@@ -7,7 +7,7 @@ makes it dangerous is what the server says of the tool, and commands among the a
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,11 +18,12 @@ from shellward.approval.brought import line_of
 from shellward.approval.context import Context
 from shellward.approval.detect import Detection, detect_dangerous_command
 from shellward.approval.gatekeeper import Gate, open_gate
-from shellward.approval.withdrawal import Withdrawal
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Finding, Severity, Verdict
 from shellward.mcp_client.commands import commands_in
 from shellward.mcp_client.described import Effect
+from shellward.mcp_client.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from shellward.approval.engine import Packs
@@ -70,6 +71,7 @@ class Door:
         Raises:
             ApprovalDenied: it may not be made; nothing was sent.
             EnvironmentUnavailable: the servers were closed meanwhile.
+            Interrupted: whoever called took it back before there was an answer; nothing was sent.
         """
         gate = self._enter()
         try:
@@ -78,10 +80,12 @@ class Door:
             context = Context(backend=BACKEND, target=server, task=task, session=task, goal=goal)
             decision = self._decide(gate, detection, context)
             if decision.verdict is not Verdict.ALLOW:
+                _still_wanted()
                 allowing = allow_with(gate.examine(detection, context), context)
                 raise ApprovalDenied(decision, refusal(decision, allowing, end="Nothing was called."))
             started, status = time.monotonic(), 1
             try:
+                _still_wanted()
                 yield
                 status = 0
             finally:
@@ -125,16 +129,22 @@ class Door:
     def _decide(self, gate: Gate, detection: Detection, context: Context) -> Decision:
         if (passed := gate.passes(detection, context)) is not None and passed.verdict is Verdict.ALLOW:
             return passed
-        withdrawal = Withdrawal()
+        withdrawal, caller = Withdrawal(), CALLER.get()
         with self._lock:
             if self._closed:
                 raise EnvironmentUnavailable(_CLOSED)
             self._questions.add(withdrawal)
         try:
-            return gate.decide(detection, context, withdrawal=withdrawal)
+            with caller.listening(withdrawal.withdraw) if caller is not None else nullcontext():
+                return gate.decide(detection, context, withdrawal=withdrawal)
         finally:
             with self._lock:
                 self._questions.discard(withdrawal)
+
+
+def _still_wanted() -> None:
+    if (caller := CALLER.get()) is not None and caller.done:
+        raise Interrupted("it was interrupted before it was made; nothing was called")
 
 
 def detected(

@@ -4,7 +4,7 @@ Servers take a command as a line, as a list of words, as a program with a list o
 any of these. Where it could be read in two ways both are returned.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from shellward.approval.brought import line_of
@@ -65,10 +65,7 @@ def _walk(node: Any, key: str, depth: int) -> Iterator[str | None]:
             # {"commands": {"build": "make"}}: what stands under a command's name is one, whatever it is called.
             yield from _walk(value, own if known or key not in _LINES else key, depth + 1)
     elif isinstance(node, list | tuple):
-        if (key in _LINES or key in _WORDS) and (words := _words(node)):
-            yield line_of(words)
-        if key in _LINES and len(node) > 1 and all(isinstance(each, str) for each in node):
-            yield "\n".join(node)  # one after the other, so what the first says of a variable holds for the next
+        yield from _listed(node, key)
         for each in node:
             yield from _walk(each, key, depth + 1)
     elif isinstance(node, str) and node.strip():
@@ -76,6 +73,14 @@ def _walk(node: Any, key: str, depth: int) -> Iterator[str | None]:
             yield node
         elif key in _SQL:
             yield line_of(["psql", "-c", node])
+
+
+def _listed(node: Sequence[Any], key: str) -> Iterator[str]:
+    """Yield a list as one command: the words of one, or one after the other."""
+    if (key in _LINES or key in _WORDS) and (words := _words(node)):
+        yield line_of(words)
+    if key in _LINES and len(node) > 1 and all(isinstance(each, str) for each in node):
+        yield "\n".join(node)  # what the first says of a variable holds for the next
 
 
 def _called(node: Mapping[Any, Any]) -> Iterator[str]:

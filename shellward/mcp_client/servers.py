@@ -4,12 +4,16 @@ import asyncio
 import atexit
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import ApprovalDenied, ConnectionLost, EnvironmentUnavailable, MissingDependency
+from shellward.mcp_client.interrupted import Interrupted
 from shellward.tools.answers import error
+from shellward.tools.under_way import under_way
 
 if TYPE_CHECKING:
     import concurrent.futures
@@ -137,8 +141,13 @@ class Servers:
             if not connection.connected:
                 raise connection.unavailable()
             door = self._opened_door()
-            with door.passing(name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""):
+            with (
+                _endable(task),
+                door.passing(name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""),
+            ):
                 return told(connection.call(tool, args))
+        except Interrupted as problem:
+            return error(str(problem), status="interrupted")
         except (ApprovalDenied, EnvironmentUnavailable, TimeoutError) as problem:
             return _failed(problem, name, spec.timeout)
         except MCPError as problem:
@@ -208,6 +217,19 @@ class Servers:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         atexit.unregister(self.close)
+
+
+@contextmanager
+def _endable(task: str | None) -> Iterator[None]:
+    """Have a call that ends when its task is interrupted, or when the script does that it is made by."""
+    call = Withdrawal()
+    outer = CALLER.get()
+    token = CALLER.set(call)
+    try:
+        with under_way.during(task, call.withdraw), outer.listening(call.withdraw) if outer else nullcontext():
+            yield
+    finally:
+        CALLER.reset(token)
 
 
 def _failed(problem: Exception, name: str, limit: float) -> str:
