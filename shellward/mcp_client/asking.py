@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -35,6 +35,17 @@ _SHOWN: Final = 500
 """Characters of an inner command that a finding holds."""
 
 
+@dataclass(slots=True)
+class Passed:
+    """A call that may be made.
+
+    Attributes:
+        status: how it has ended, for the log: 0 when it did what it was to do; who makes it says that.
+    """
+
+    status: int = 1
+
+
 class Door:
     """Decides about calls. Safe to share between threads; the gate is opened with the first of them."""
 
@@ -56,7 +67,7 @@ class Door:
         calls: Literal["hints", "ask", "allow"],
         task: str = "",
         goal: str = "",
-    ) -> Iterator[None]:
+    ) -> Iterator["Passed"]:
         """Decide about a call, asking whoever has to be asked; what happens inside is the call, and is recorded.
 
         Args:
@@ -83,13 +94,12 @@ class Door:
                 _still_wanted()
                 allowing = allow_with(gate.examine(detection, context), context)
                 raise ApprovalDenied(decision, refusal(decision, allowing, end="Nothing was called."))
-            started, status = time.monotonic(), 1
+            started, passed = time.monotonic(), Passed()
             try:
                 _still_wanted()
-                yield
-                status = 0
+                yield passed
             finally:
-                gate.record(decision, status, time.monotonic() - started)
+                gate.record(decision, passed.status, time.monotonic() - started)
         finally:
             self._leave()
 
@@ -127,8 +137,6 @@ class Door:
             gate.close()
 
     def _decide(self, gate: Gate, detection: Detection, context: Context) -> Decision:
-        if (passed := gate.passes(detection, context)) is not None and passed.verdict is Verdict.ALLOW:
-            return passed
         withdrawal, caller = Withdrawal(), CALLER.get()
         with self._lock:
             if self._closed:

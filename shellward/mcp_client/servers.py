@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from shellward.approval.advice import approval
 from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import ApprovalDenied, ConnectionLost, EnvironmentUnavailable, MissingDependency
 from shellward.mcp_client.interrupted import Interrupted
@@ -143,9 +144,13 @@ class Servers:
             door = self._opened_door()
             with (
                 _endable(task),
-                door.passing(name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""),
+                door.passing(
+                    name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""
+                ) as passed,
             ):
-                return told(connection.call(tool, args))
+                result = connection.call(tool, args)
+                passed.status = int(bool(result.is_error))
+            return told(result)
         except Interrupted as problem:
             return error(str(problem), status="interrupted")
         except (ApprovalDenied, EnvironmentUnavailable, TimeoutError) as problem:
@@ -235,7 +240,7 @@ def _endable(task: str | None) -> Iterator[None]:
 def _failed(problem: Exception, name: str, limit: float) -> str:
     match problem:
         case ApprovalDenied():
-            return error(str(problem), status="denied")
+            return error(str(problem), status="denied", approval=approval(problem.decision))
         case TimeoutError():
             said = f"the MCP server {name} did not answer within {limit:g} s and was told to stop"
             return error(f"{said}; the call may have been carried out", status="timeout")
