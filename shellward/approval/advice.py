@@ -1,6 +1,6 @@
-"""What a refusal says: what was found, why it matters, and what would allow it."""
+"""What a refusal says: what was found, why it matters, and what would allow it; for people, and as JSON."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shellward.approval.policy import Outcome
 
 _MOST = 5
+_MOST_TOLD = 10
 
 
 def allow_with(outcome: "Outcome", context: Context) -> dict[str, object]:
@@ -52,3 +53,23 @@ def refusal(decision: Decision, allowing: dict[str, object], *, end: str = "Noth
         lines.append(f"a person's approval would allow it, or this in the approval section of config.yaml: {text}")
     lines.append(end)
     return "\n".join(lines)
+
+
+def approval(decision: "Decision") -> dict[str, Any]:
+    """Return what was decided about a command that somebody had to be asked of; secrets are masked."""
+    findings = [
+        {
+            "rule": finding.rule,
+            "severity": finding.severity.name.lower(),
+            "description": safe(finding.description),
+            "command": safe(finding.inner[:500]),
+            "affects": [safe(each) for each in finding.affects[:_MOST_TOLD]],
+        }
+        for finding in decision.findings[:_MOST_TOLD]
+    ]
+    return {
+        "verdict": decision.verdict.value,
+        "decided_by": decision.decided_by,
+        "reason": safe(decision.reason),
+        "findings": findings,
+    }

@@ -38,6 +38,8 @@ _NO_PACKS: "Final[Packs]" = MappingProxyType({})
 _ALLOWLIST: Final = "approval.command_allowlist"
 _MOST_UNASKED: Final = 512
 """So many decisions about harmless commands are kept."""
+_MOST_KEPT: Final = 16_384
+"""Characters of a command about which one is kept."""
 
 
 class Gate:
@@ -108,8 +110,6 @@ class Gate:
         Returns:
             Allow or deny, with all that led to it; recorded.
         """
-        if (decision := self.passes(command, context)) is not None:
-            return decision
         case, outcome = self._without_person(command, context)
         if outcome.decision.verdict is Verdict.ASK:
             request = self._request(case, outcome, withdrawal or Withdrawal())
@@ -123,12 +123,14 @@ class Gate:
         """Return the decision, recorded, about a command in which nothing was found and that nobody need be asked of.
 
         None when it is not one of those. What was found is to be the same object when it is the same command:
-        then the chain, which depends on nothing that changes here, is not walked again.
+        then the chain, which depends on nothing that changes here, is not walked again. What is large is not kept
+        for that.
         """
         if isinstance(command, str) or command.findings or not isinstance(command, Hashable):
             return None
         self.follow_settings()
-        decision = self._unasked(command, context, self._generation)
+        look = self._unasked if len(command.command) <= _MOST_KEPT else self._without_findings
+        decision = look(command, context, self._generation)
         return None if decision is None else self._recorded(decision)
 
     def _without_findings(self, detected: Detected, context: Context, generation: int) -> Decision | None:

@@ -2,7 +2,10 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
 
 
 class Withdrawal:
@@ -35,6 +38,21 @@ class Withdrawal:
                 self._listeners.append(listener)
                 return
         listener()
+
+    @contextmanager
+    def listening(self, listener: Callable[[], None]) -> Iterator[None]:
+        """Listen for as long as this lasts: what is listened to may last much longer."""
+        self.listen(listener)
+        try:
+            yield
+        finally:
+            with self._lock:
+                if listener in self._listeners:
+                    self._listeners.remove(listener)
+
+
+CALLER: Final[ContextVar[Withdrawal | None]] = ContextVar("shellward_caller", default=None)
+"""Is withdrawn when whoever made the call of this context no longer wants it."""
 
 
 class Descriptor:

@@ -10,6 +10,7 @@ import click
 from shellward.cli.complete import kinds
 from shellward.cli.run.options import Options, mount, setting
 from shellward.cli.say import print_json, say
+from shellward.core.errors import ConfigError
 
 _EPILOG = """\b
 Examples:
@@ -145,9 +146,20 @@ def _refuse(names: tuple[str, ...], given: dict[str, Any], without: str) -> None
 
 
 def _token(file: Path | None) -> str:
+    """Return what clients must send; empty when none is asked for. One that is given and empty is a mistake.
+
+    Raises:
+        ConfigError: it is given, and is empty.
+    """
     if file is not None:
-        return file.read_text(encoding="utf-8", errors="replace").strip()
-    return os.environ.get(_TOKEN, "")
+        token, where = file.read_text(encoding="utf-8", errors="replace").strip(), f"--token-file: {file}"
+    elif (given := os.environ.get(_TOKEN)) is not None:
+        token, where = given.strip(), f"{_TOKEN} is set, and"
+    else:
+        return ""
+    if not token:
+        raise ConfigError(f"{where} is empty: put a token there, or leave it out to ask for none")
+    return token
 
 
 def _leave_terminal() -> None:

@@ -7,8 +7,8 @@ makes it dangerous is what the server says of the tool, and commands among the a
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -19,22 +19,30 @@ from shellward.approval.context import Context
 from shellward.approval.detect import Detection, detect_dangerous_command
 from shellward.approval.gatekeeper import Gate, open_gate
 from shellward.approval.inner import shorten
-from shellward.approval.withdrawal import Withdrawal
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Finding, Severity, Verdict
+from shellward.mcp_client.commands import commands_in
 from shellward.mcp_client.described import Effect
+from shellward.mcp_client.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from shellward.approval.engine import Packs
 
 BACKEND: Final = "mcp"
 """What the gate knows these calls by, as the kind of the place where they act."""
-_COMMANDS: Final = frozenset({"command", "cmd", "commandline", "command_line", "shell_command", "bash", "shell"})
-_SCRIPTS: Final = frozenset({"script", "commands"})
-_ARGV: Final = _COMMANDS | {"argv"}
-_SQL: Final = "sql"
-_DEPTH: Final = 8
 _CLOSED: Final = "the MCP servers were closed; nothing was called"
+
+
+@dataclass(slots=True)
+class Passed:
+    """A call that may be made.
+
+    Attributes:
+        status: how it has ended, for the log: 0 when it did what it was to do; who makes it says that.
+    """
+
+    status: int = 1
 
 
 class Door:
@@ -58,7 +66,7 @@ class Door:
         calls: Literal["hints", "ask", "allow"],
         task: str = "",
         goal: str = "",
-    ) -> Iterator[None]:
+    ) -> Iterator["Passed"]:
         """Decide about a call, asking whoever has to be asked; what happens inside is the call, and is recorded.
 
         Args:
@@ -73,6 +81,7 @@ class Door:
         Raises:
             ApprovalDenied: it may not be made; nothing was sent.
             EnvironmentUnavailable: the servers were closed meanwhile.
+            Interrupted: whoever called took it back before there was an answer; nothing was sent.
         """
         gate = self._enter()
         try:
@@ -81,14 +90,15 @@ class Door:
             context = Context(backend=BACKEND, target=server, task=task, session=task, goal=goal)
             decision = self._decide(gate, detection, context)
             if decision.verdict is not Verdict.ALLOW:
+                _still_wanted()
                 allowing = allow_with(gate.examine(detection, context), context)
                 raise ApprovalDenied(decision, refusal(decision, allowing, end="Nothing was called."))
-            started, status = time.monotonic(), 1
+            started, passed = time.monotonic(), Passed()
             try:
-                yield
-                status = 0
+                _still_wanted()
+                yield passed
             finally:
-                gate.record(decision, status, time.monotonic() - started)
+                gate.record(decision, passed.status, time.monotonic() - started)
         finally:
             self._leave()
 
@@ -126,18 +136,22 @@ class Door:
             gate.close()
 
     def _decide(self, gate: Gate, detection: Detection, context: Context) -> Decision:
-        if (passed := gate.passes(detection, context)) is not None and passed.verdict is Verdict.ALLOW:
-            return passed
-        withdrawal = Withdrawal()
+        withdrawal, caller = Withdrawal(), CALLER.get()
         with self._lock:
             if self._closed:
                 raise EnvironmentUnavailable(_CLOSED)
             self._questions.add(withdrawal)
         try:
-            return gate.decide(detection, context, withdrawal=withdrawal)
+            with caller.listening(withdrawal.withdraw) if caller is not None else nullcontext():
+                return gate.decide(detection, context, withdrawal=withdrawal)
         finally:
             with self._lock:
                 self._questions.discard(withdrawal)
+
+
+def _still_wanted() -> None:
+    if (caller := CALLER.get()) is not None and caller.done:
+        raise Interrupted("it was interrupted before it was made; nothing was called")
 
 
 def detected(
@@ -154,10 +168,21 @@ def detected(
     line = line_of(words)
     found = detect_dangerous_command(line, packs=packs)
     findings = [*found.findings, *_of_effect(words, line, effect, calls)]
-    for command in dict.fromkeys(_commands(args)):
+    commands = commands_in(args)
+    for command in commands.lines:
         inside = detect_dangerous_command(command, packs=packs).findings
         # What is allowed for a command here is not allowed for one that a server runs wherever it runs things.
         findings += [replace(each, span=(0, len(line)), via=("mcp", *each.via)) for each in inside]
+    if commands.unread:
+        said, why = (
+            "calls a tool with arguments that could not all be read",
+            f"There may be commands: {commands.unread}.",
+        )
+        whole = (0, len(line))
+        unread = Finding(
+            "mcp.unread", said, Severity.MEDIUM, whole, shorten(line), why=why, argv=tuple(words), line=line
+        )
+        findings.append(unread)
     return found.only(tuple(findings))
 
 
@@ -177,22 +202,3 @@ def _of_effect(
         rule, severity = "mcp.call", Severity.MEDIUM
         said, why = "calls a tool of a server", f"mcp_servers.{words[1]}.calls is ask."
     yield Finding(rule, said, severity, (0, len(line)), shorten(line), why=why, argv=tuple(words), line=line)
-
-
-def _commands(node: Any, key: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield what of the arguments is a command line, by the names that servers give those."""
-    if depth > _DEPTH:
-        return
-    if isinstance(node, Mapping):
-        for name, value in node.items():
-            yield from _commands(value, str(name).lower(), depth + 1)
-    elif isinstance(node, list | tuple):
-        if key in _ARGV and all(isinstance(each, str) for each in node):
-            yield line_of(node)
-        for each in node:
-            yield from _commands(each, key, depth + 1)
-    elif isinstance(node, str) and node.strip():
-        if key in _COMMANDS | _SCRIPTS:
-            yield node
-        elif key == _SQL:
-            yield line_of(["psql", "-c", node])

@@ -11,6 +11,7 @@ import logging
 import math
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from importlib.metadata import version
@@ -28,8 +29,10 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from shellward.approval.withdrawal import CALLER
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.mcp_client.described import specs
+from shellward.mcp_client.interrupted import Interrupted
 from shellward.mcp_client.transports import Tail, address, program
 from shellward.tools.answers import sanitised
 from shellward.tools.tool import MCP
@@ -120,6 +123,7 @@ class Connection:
         Raises:
             EnvironmentUnavailable: the server is not connected; nothing was sent.
             ConnectionLost: it went away during the call, which may have been carried out.
+            Interrupted: whoever called took it back; the server was told to stop, and may have carried it out.
             TimeoutError: it took longer than it may; the server was told to stop.
             MCPError: the server refused the call.
         """
@@ -132,9 +136,20 @@ class Connection:
         except RuntimeError:  # the loop was closed in this moment
             calling.close()
             raise EnvironmentUnavailable(f"the MCP server {self.name} was closed; nothing was sent") from None
+        caller = CALLER.get()
+
+        def end() -> None:
+            future.cancel()
+
         try:
-            return future.result(self.spec.timeout + _GOODBYE)
+            with caller.listening(end) if caller is not None else nullcontext():
+                return future.result(self.spec.timeout + _GOODBYE)
         except concurrent.futures.CancelledError:
+            if caller is not None and caller.done:
+                raise Interrupted(
+                    f"it was interrupted and the MCP server {self.name} was told to stop; the call may have been "
+                    "carried out"
+                ) from None
             raise self._went_away() from None
         except BaseException:  # also Ctrl-C: the server is told to stop
             future.cancel()

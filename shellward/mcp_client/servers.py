@@ -4,12 +4,17 @@ import asyncio
 import atexit
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from shellward.approval.advice import approval
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import ApprovalDenied, ConnectionLost, EnvironmentUnavailable, MissingDependency
+from shellward.mcp_client.interrupted import Interrupted
 from shellward.tools.answers import error
+from shellward.tools.under_way import under_way
 
 if TYPE_CHECKING:
     import concurrent.futures
@@ -137,8 +142,17 @@ class Servers:
             if not connection.connected:
                 raise connection.unavailable()
             door = self._opened_door()
-            with door.passing(name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""):
-                return told(connection.call(tool, args))
+            with (
+                _endable(task),
+                door.passing(
+                    name, tool, args, effect=effect, calls=spec.calls, task=task or "", goal=goal or ""
+                ) as passed,
+            ):
+                result = connection.call(tool, args)
+                passed.status = int(bool(result.is_error))
+            return told(result)
+        except Interrupted as problem:
+            return error(str(problem), status="interrupted")
         except (ApprovalDenied, EnvironmentUnavailable, TimeoutError) as problem:
             return _failed(problem, name, spec.timeout)
         except MCPError as problem:
@@ -210,10 +224,23 @@ class Servers:
         atexit.unregister(self.close)
 
 
+@contextmanager
+def _endable(task: str | None) -> Iterator[None]:
+    """Have a call that ends when its task is interrupted, or when the script does that it is made by."""
+    call = Withdrawal()
+    outer = CALLER.get()
+    token = CALLER.set(call)
+    try:
+        with under_way.during(task, call.withdraw), outer.listening(call.withdraw) if outer else nullcontext():
+            yield
+    finally:
+        CALLER.reset(token)
+
+
 def _failed(problem: Exception, name: str, limit: float) -> str:
     match problem:
         case ApprovalDenied():
-            return error(str(problem), status="denied")
+            return error(str(problem), status="denied", approval=approval(problem.decision))
         case TimeoutError():
             said = f"the MCP server {name} did not answer within {limit:g} s and was told to stop"
             return error(f"{said}; the call may have been carried out", status="timeout")

@@ -9,14 +9,15 @@ import re
 import secrets
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from shellward.core.errors import ConfigError
 from shellward.mcp_client.plugin import MARK
-from shellward.tools.answers import sanitised
+from shellward.telemetry.masking import mask
+from shellward.tools.answers import LONGEST, sanitised
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,6 +30,8 @@ _NAME: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _KEPT: Final = 4096
 """Bytes at the end of standard error that are kept."""
 _SHOWN: Final = 600
+_SECRET: Final = 6
+"""Characters from which on a value that a server was given is masked."""
 _READ: Final = 65_536
 _QUIET: Final = 300.0
 """Seconds that a stream of an address may be silent."""
@@ -38,22 +41,38 @@ _PAUSE: Final = 0.01
 
 
 class Tail:
-    """The last words of a server: the end of its standard error, or the status of its last answer that was an error."""
+    """The last words of a server: the end of its standard error, or the status of its last answer that was an error.
+
+    What it was given is masked in them: ``env`` and ``headers`` are where its tokens are.
+    """
 
     def __init__(self) -> None:
         self._data = b""
+        self._hidden: tuple[bytes, ...] = ()
+
+    def hide(self, values: Iterable[str]) -> None:
+        """Mask these values in what comes from now on; short ones are no secrets, and are in many words."""
+        long = {value.encode(errors="surrogateescape") for value in values if len(value) >= _SECRET}
+        self._hidden = tuple(sorted({*self._hidden, *long}, key=len, reverse=True))
 
     def add(self, data: bytes) -> None:
-        """Add what has come."""
-        self._data = (self._data + data)[-_KEPT:]
+        """Add what has come. A value may come in pieces, so enough is kept for what is still to come of it."""
+        kept = max(_KEPT, *map(len, self._hidden), 0)
+        self._data = self._masked(self._data + data)[-kept:]
 
     def replace(self, text: str) -> None:
         """Forget what was there, and keep this."""
-        self._data = text.encode()
+        self._data = self._masked(text.encode())
+
+    def _masked(self, data: bytes) -> bytes:
+        for value in self._hidden:
+            data = data.replace(value, b"***")
+        return data
 
     def text(self) -> str:
         """Return its last lines, fit for a message; empty when there are none."""
-        said = sanitised(self._data.decode(errors="replace"))
+        # Of a long text it is the end that counts, and half a secret would not be known as one.
+        said = sanitised(mask(self._data.decode(errors="replace"))[-LONGEST:])
         return said[-_SHOWN:].partition("\n")[2] or said if len(said) > _SHOWN else said
 
 
@@ -102,10 +121,12 @@ async def program(spec: "McpServer", key: str, ended: "asyncio.Event", tail: Tai
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     token = secrets.token_hex(16)
+    env = expanded(spec.env, f"{key}.env")
+    tail.hide([*env.values(), *_put_in(spec.env)])
     parameters = StdioServerParameters(
         command=spec.command,
         args=list(spec.args),
-        env={**expanded(spec.env, f"{key}.env"), MARK: token},
+        env={**env, MARK: token},
         cwd=spec.cwd or None,
         encoding_error_handler="replace",
     )
@@ -137,6 +158,7 @@ async def address(spec: "McpServer", key: str, tail: Tail) -> "AsyncIterator[Tra
         tail.replace(f"HTTP {response.status_code} {response.reason_phrase}" if response.is_error else "")
 
     headers = expanded(spec.headers, f"{key}.headers")
+    tail.hide([*headers.values(), *_put_in(spec.headers)])
     timeout = httpx2.Timeout(spec.connect_timeout, read=max(_QUIET, 2 * spec.timeout))
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [answered]}) as client,
@@ -159,6 +181,11 @@ def expanded(values: Mapping[str, str], key: str) -> dict[str, str]:
         return found
 
     return {name: _NAME.sub(value_of, value) for name, value in values.items()}
+
+
+def _put_in(values: Mapping[str, str]) -> list[str]:
+    """Return the variables' values that ``expanded`` puts in: ``Bearer ${TOKEN}`` is told of without ``Bearer``."""
+    return [os.environ[name] for value in values.values() for name in _NAME.findall(value)]
 
 
 @contextmanager

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 from shellward.aio.loop import in_thread
 from shellward.approval.callbacks import register_approval_callback
 from shellward.approval.context import Answer, ApprovalRequest
-from shellward.approval.withdrawal import Withdrawal
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import EnvironmentUnavailable, LimitReached
 from shellward.terminal_tool import ansi
 from shellward.terminal_tool.hearing import ON_OUTPUT
-from shellward.terminal_tool.judge import CALLER
 
 if TYPE_CHECKING:
     from shellward.core.types import Chunk

@@ -54,11 +54,15 @@ def message(request: ApprovalRequest) -> str:
 def form(request: ApprovalRequest) -> dict[str, Any]:
     """Return the schema of the answer: one choice, and who only confirms has chosen to deny."""
     remembered = f"For this session and always remember: {safe(request.exact)}" if request.exact else ""
+    shared = "The session is that of the server's task, which all its clients share"
     similar = f"Similar: {safe(request.part)}" if request.part else ""
-    about = ". ".join(filter(None, (remembered[:_MOST_SAID], similar[:_MOST_SAID])))
-    choice: dict[str, Any] = {"type": "string", "title": "Decision", "enum": [DENY, *_choices(request)]}
-    if about:
-        choice["description"] = about
+    about = ". ".join(filter(None, (remembered[:_MOST_SAID], similar[:_MOST_SAID], shared)))
+    choice: dict[str, Any] = {
+        "type": "string",
+        "title": "Decision",
+        "enum": [DENY, *_choices(request)],
+        "description": about,
+    }
     return {"type": "object", "properties": {FIELD: choice}, "required": [FIELD]}
 
 

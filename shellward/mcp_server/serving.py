@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError, MissingDependency
+from shellward.mcp_server.streams import taken_over
 
 if TYPE_CHECKING:
     from shellward.mcp_server.server import Endpoint
@@ -26,14 +27,15 @@ def serve_stdio(served: "Served") -> int:
         MissingDependency: the MCP SDK is not installed.
         ConfigError: there is no such toolset, or the settings cannot be read.
     """
-    _check(served)
+    with taken_over() as streams:  # before any tool is loaded: what it prints then is no message, either
+        _check(served)
 
-    async def serve(endpoint: "Endpoint") -> None:
-        from shellward.mcp_server import stdio
+        async def serve(endpoint: "Endpoint") -> None:
+            from shellward.mcp_server import stdio
 
-        await stdio.serve(endpoint.server())
+            await stdio.serve(endpoint.server(), streams)
 
-    return _run(served, serve)
+        return _run(served, serve)
 
 
 def serve_http(served: "Served", address: "Address", started: Callable[[str], None]) -> int:
@@ -69,9 +71,14 @@ def _check(served: "Served") -> None:
         from mcp.server import Server  # noqa: F401
     except ImportError as error:
         raise MissingDependency("the MCP SDK (2.3 or later)", "mcp") from error
-    from shellward.tools import get_tool_definitions
+    from shellward.tools import discover, get_tool_definitions
     from shellward.tools.default import runtime
 
+    # A client waits for its first answer meanwhile: so the servers of the settings are left alone where nobody asks
+    # for their tools.
+    discover(servers=False)
+    if runtime.toolsets.of_servers(served.toolsets):
+        discover()
     listed = get_tool_definitions(served.toolsets, quiet_mode=True)
     known = {*runtime.toolsets.names(runtime.registry.tools()), "all", "*"}
     unknown = [name for name in served.toolsets if name.removesuffix("_tools") not in known]

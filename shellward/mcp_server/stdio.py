@@ -1,19 +1,18 @@
 """Messages over stdin and stdout: one JSON text a line, read and written by the event loop.
 
-The SDK reads and writes in threads, which a signal cannot wake: Ctrl-C would wait for the client's next message. While
-this serves, descriptor 0 is empty and 1 is standard error, so that nothing but messages reaches the client.
+The SDK reads and writes in threads, which a signal cannot wake: Ctrl-C would wait for the client's next message.
 """
 
 import asyncio
 import os
 import select
 import stat
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from mcp.server.stdio import stdio_server
+
+from shellward.mcp_server.streams import Streams
 
 if TYPE_CHECKING:
     import anyio
@@ -28,32 +27,13 @@ _GRACE: Final = 1.0
 """Seconds for a client that has closed our stdin to read what there is."""
 
 
-async def serve(server: "Server[Any]") -> None:
+async def serve(server: "Server[Any]", streams: Streams) -> None:
     """Serve one client until it closes our stdin, or reads no more."""
-    with _taken_over() as (given, taken), Channel(given, taken) as channel:
+    with Channel(*streams) as channel:
         # What the SDK does with a file is all that a channel can do.
         file = cast("anyio.AsyncFile[str]", channel)
         async with stdio_server(file, file) as (reads, writes):
             await server.run(reads, writes, server.create_initialization_options())
-
-
-@contextmanager
-def _taken_over() -> Iterator[tuple[int, int]]:
-    """Move stdin and stdout away from where programs and prints would find them."""
-    if sys.stdout is not None:  # else it was closed
-        sys.stdout.flush()
-    given, taken = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    try:
-        yield given, taken
-    finally:
-        os.dup2(given, 0)
-        os.dup2(taken, 1)
-        os.close(given)
-        os.close(taken)
 
 
 def _can_wait(descriptor: int) -> bool:

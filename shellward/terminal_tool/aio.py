@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from shellward.aio.environment import Environment
 from shellward.aio.loop import in_thread
-from shellward.approval.withdrawal import Withdrawal
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.terminal_tool.guard import Terminal as Guarded
-from shellward.terminal_tool.judge import CALLER
 
 if TYPE_CHECKING:
     from shellward.approval.gatekeeper import Gate

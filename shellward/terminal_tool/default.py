@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from shellward.terminal_tool import processes
 from shellward.terminal_tool.tasks import Tasks
+from shellward.tools.under_way import under_way
 
 tasks: Final = Tasks()
 """The tasks themselves."""
@@ -31,6 +32,8 @@ def cleanup_task(task_id: str | None = None) -> bool:
 def interrupt(task_id: str | None = None, *, background: bool = False) -> int:
     """End the calls of a task that are under way, with what they run in the sandbox, and take questions back.
 
+    Calls of servers' tools are among them: the server is told to stop.
+
     Args:
         task_id: the task; None: the default one.
         background: also what it runs in the background.
@@ -38,7 +41,7 @@ def interrupt(task_id: str | None = None, *, background: bool = False) -> int:
     Returns:
         How many calls and processes that were.
     """
-    return tasks.interrupt(task_id, background=background)
+    return tasks.interrupt(task_id, background=background) + under_way.end(task_id)
 
 
 def close_tasks() -> None:

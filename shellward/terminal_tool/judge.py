@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from shellward.approval.advice import allow_with, refusal
 from shellward.approval.brought import Brought, Look, line_of, look
 from shellward.approval.context import Context
-from shellward.approval.withdrawal import Withdrawal
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Verdict
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from shellward.environments.process import Process
     from shellward.environments.shell import Shell
 
-CALLER: Final[ContextVar[Withdrawal | None]] = ContextVar("shellward_caller", default=None)
-"""Is withdrawn when whoever called for a command no longer wants it."""
 WHY: Final[ContextVar[tuple[str, str]]] = ContextVar("shellward_why", default=("", ""))
 """Why the agent wants a command, in its words, and what its user asked for: shown to whoever is asked."""
 DECIDED: Final[ContextVar[list[Decision] | None]] = ContextVar("shellward_decided", default=None)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from shellward.approval.withdrawal import Withdrawal
+from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.config import load
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.terminal_tool.guard import Terminal
-from shellward.terminal_tool.judge import CALLER
 from shellward.terminal_tool.settings import place_of
 from shellward.terminal_tool.turns import Interrupted, Turns
+from shellward.tools.under_way import DEFAULT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from shellward.config.schema import TerminalSection
     from shellward.terminal_tool.moved import Moved
 
-DEFAULT: Final = "default"
-"""The task of calls that name none."""
 _PATIENCE: Final = 15.0
 """Seconds for calls that were interrupted to find out."""
 _KEEPS_FILES: Final = frozenset({"local", "ssh"})

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
-from shellward.approval.show import safe
+from shellward.approval.advice import approval
 from shellward.core.errors import ApprovalDenied, ConnectionLost, ShellwardError
 from shellward.core.types import ShellEvent
 from shellward.terminal_tool import ansi
@@ -13,14 +13,12 @@ from shellward.terminal_tool.turns import Interrupted
 from shellward.tools.answers import encode, sanitised
 
 if TYPE_CHECKING:
-    from shellward.core.gate import Decision
     from shellward.core.types import ProcessInfo, Result
     from shellward.terminal_tool.tasks import Task
 
 P = ParamSpec("P")
 NOT_RUN: Final = -1
 """Exit code of what has not run, or of which nobody knows how it ended."""
-MOST_FINDINGS: Final = 10
 _KIND, _CONTINUES = 0xC0, 0x80
 """Bits that say whether a byte begins a character or continues one (UTF-8)."""
 
@@ -60,26 +58,6 @@ def said_by(problem: BaseException) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
     return str(problem) or type(problem).__name__
-
-
-def approval(decision: "Decision") -> dict[str, Any]:
-    """Return what was decided about a command that somebody had to be asked of; secrets are masked."""
-    findings = [
-        {
-            "rule": finding.rule,
-            "severity": finding.severity.name.lower(),
-            "description": safe(finding.description),
-            "command": safe(finding.inner[:500]),
-            "affects": [safe(each) for each in finding.affects[:MOST_FINDINGS]],
-        }
-        for finding in decision.findings[:MOST_FINDINGS]
-    ]
-    return {
-        "verdict": decision.verdict.value,
-        "decided_by": decision.decided_by,
-        "reason": safe(decision.reason),
-        "findings": findings,
-    }
 
 
 def text_of(output: str) -> str:

@@ -6,6 +6,7 @@ A command in the foreground that takes longer than it may goes on in the backgro
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from shellward.approval.advice import approval
 from shellward.core.errors import ConfigError
 from shellward.terminal_tool import processes, telling
 from shellward.terminal_tool.default import tasks
@@ -89,7 +90,7 @@ def terminal_tool(  # noqa: PLR0917  # the order is fixed by those who call it s
             act = _background if background else _at_terminal if pty else _foreground
             told = act(asked)
             if let_pass := [each for each in DECIDED.get() or () if each.decided_by in _WHO]:
-                told["approval"] = telling.approval(let_pass[-1])
+                told["approval"] = approval(let_pass[-1])
             return telling.with_news(task, told)
         finally:
             DECIDED.reset(decided)

@@ -34,7 +34,7 @@ class _Once:
 _once: Final = _Once()
 
 
-def discover(settings: ToolsSection | None = None, cwd: Path | None = None) -> list[Failure]:
+def discover(settings: ToolsSection | None = None, cwd: Path | None = None, *, servers: bool = True) -> list[Failure]:
     """Find and load tools: those of Shellward, and the plugins that the settings allow.
 
     It happens by itself before the first listing or call; another time it loads what has come since.
@@ -42,6 +42,7 @@ def discover(settings: ToolsSection | None = None, cwd: Path | None = None) -> l
     Args:
         settings: the section ``tools``; read from ``config.yaml`` when None.
         cwd: where the project is looked for; the current directory when None.
+        servers: also connect the MCP servers of the settings, and wait for them.
 
     Returns:
         What could not be loaded; it is logged, too.
@@ -56,7 +57,9 @@ def discover(settings: ToolsSection | None = None, cwd: Path | None = None) -> l
             settings = load(cwd=cwd).config.tools
         runtime.settings = settings
         _once.begun = True
-        failures = load_package(_BUILTIN, registry, Origin.CORE) + plugins.load(registry, settings, cwd)
+        failures = load_package(_BUILTIN, registry, Origin.CORE) + plugins.load(
+            registry, settings, cwd, servers=servers
+        )
         _once.done = True
     return failures
 

@@ -16,23 +16,28 @@ from shellward.tools.tool import Origin
 GROUP: Final = "shellward.tools"
 """The entry points that offer tools."""
 _OWN: Final = "shellward"
+_SERVERS: Final = "mcp"
+"""The entry point of our own that connects the MCP servers of the settings."""
 
 _log = logging.getLogger(__name__)
 
 
-def load(registry: Registry, settings: ToolsSection, cwd: Path | None = None) -> list[Failure]:
+def load(registry: Registry, settings: ToolsSection, cwd: Path | None = None, *, servers: bool = True) -> list[Failure]:
     """Load what the settings allow.
 
     Args:
         registry: handed to entry points that are functions; modules register in their own way.
         settings: the section ``tools``.
         cwd: where the project is looked for; the current directory when None.
+        servers: also the tools of MCP servers, which may take as long as those like.
 
     Returns:
         What could not be loaded; it is logged, too.
     """
     failures: list[Failure] = []
     for point in sorted(entry_points(group=GROUP), key=lambda each: (not _is_own(each), each.name, each.value)):
+        if not servers and point.name == _SERVERS and _is_own(point):
+            continue
         if settings.plugins or _is_own(point):
             failures += _load_point(point, registry)
     if settings.user_folder:

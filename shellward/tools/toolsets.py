@@ -12,6 +12,7 @@ _log = logging.getLogger(__name__)
 
 ALL: Final = frozenset({"all", "*"})
 """Names of the toolset of everything."""
+_TOOL_OF_SERVER: Final = "mcp__"
 _LEGACY: Final = "_tools"
 """What toolsets' names ended with once: ``file_tools`` is ``file``."""
 
@@ -84,6 +85,21 @@ class Toolsets:
     def explicit(self) -> frozenset[str]:
         """Return the names of the tools that are listed only on request."""
         return frozenset(tool for each in self._table.values() if each.explicit for tool in each.tools)
+
+    def of_servers(self, names: Iterable[str]) -> bool:
+        """Say whether tools of MCP servers are among those of these toolsets, or would be if they were there."""
+        waiting, seen = list(names), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in ALL or name.startswith(MCP):
+                return True
+            toolset = self._table.get(name) or self._table.get(name.removesuffix(_LEGACY))
+            if toolset is not None and name not in seen:
+                if any(tool.startswith(_TOOL_OF_SERVER) for tool in toolset.tools):
+                    return True
+                seen.add(name)
+                waiting.extend(toolset.includes)
+        return False
 
     def resolve(self, names: Iterable[str], tools: Mapping[str, Tool]) -> tuple[frozenset[str], tuple[str, ...]]:
         """Find the tools of toolsets.

@@ -182,6 +182,7 @@ def test_prints_of_tools_do_not_reach_the_client(place: Place) -> None:
     (folder / "noisy.py").write_text(
         "import os, subprocess\n"
         "from shellward.tools.registry import registry\n"
+        "print('at import'); os.write(1, b'at import, too\\n')\n"
         "def noisy(args):\n"
         "    print('noise'); os.write(1, b'more\\n'); subprocess.run(['echo', 'much more'])\n"
         "    return '{}'\n"
@@ -193,8 +194,28 @@ def test_prints_of_tools_do_not_reach_the_client(place: Place) -> None:
     assert server.answer(1)["result"]["structuredContent"] == {}
     server.send(terminal(3, "echo on"))
     assert server.output(3) == "on\n"
-    err = server.process.communicate(timeout=60)[1]
+    out, err = server.process.communicate(timeout=60)
+    assert out == b""
     assert err.count(b"more\n") == 2
+    assert sorted(err.splitlines())[:2] == [b"at import", b"at import, too"]
+
+
+@pytest.mark.slow
+def test_what_a_foreign_server_of_the_settings_needs_is_not_waited_for(place: Place) -> None:
+    """Nobody asked for its tools: it is not even started."""
+    silent = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).touch(); time.sleep(1000)"
+    started = place.home / "started"
+    configured = {"silent": {"command": sys.executable, "args": ["-c", silent, str(started)], "connect_timeout": 2}}
+    (place.home / "config.yaml").write_text(json.dumps({"mcp_servers": configured}))
+    server = ByHand(place.start())
+    server.greet()
+    server.send(terminal(1, "echo on"))
+    assert server.output(1) == "on\n"
+    server.process.communicate(timeout=60)
+    assert not started.exists()
+    process = place.start("--toolsets", "mcp-silent")
+    assert "mcp-silent" in process.communicate(timeout=60)[1].decode()
+    assert started.exists()
 
 
 @pytest.mark.slow
@@ -206,6 +227,7 @@ def test_prints_of_tools_do_not_reach_the_client(place: Place) -> None:
         (("--env", "nonsense"), "nonsense"),
         (("--http", "--port", "99999"), "port"),
         (("--port", "0"), "--port goes with --http"),
+        (("--http", "--port", "0", "--token-file", "/dev/null"), "--token-file: /dev/null is empty"),
     ],
 )
 def test_wrong_usage(place: Place, options: tuple[str, ...], says: str) -> None:

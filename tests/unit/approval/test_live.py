@@ -57,6 +57,18 @@ def test_also_for_a_command_that_was_just_looked_at(gate: Gate, settings: Path) 
     assert gate.passes(found, Context()) is None
 
 
+def test_what_is_large_is_not_kept(gate: Gate) -> None:
+    from shellward.approval.detect import detect_dangerous_command
+
+    for size, kept in ((17_000, 0), (100, 1)):
+        found = detect_dangerous_command(f"echo {'x' * size}")
+        for _ in range(3):
+            passed = gate.passes(found, Context())
+            assert passed is not None
+            assert passed.verdict is Verdict.ALLOW
+        assert gate._unasked.cache_info().currsize == kept
+
+
 def test_the_mode_changes(gate: Gate, settings: Path) -> None:
     assert verdict(gate, "rm -rf /srv/x") is Verdict.DENY
     write(settings, "approval: {mode: 'off'}\n")

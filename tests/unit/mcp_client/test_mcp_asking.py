@@ -49,6 +49,28 @@ def test_what_a_server_says_and_what_the_settings_say(effect: Effect, calls: str
         {"argv": ["rm", "-rf", "/srv/data"]},
         {"steps": [{"script": "rm -rf /srv/data"}]},
         {"sql": "DROP TABLE users"},
+        {"command": "rm", "args": ["-rf", "/srv/data"]},
+        {"args": ["-rf", "/srv/data"], "command": "rm"},
+        {"command": "rm -rf", "arguments": ["/srv/data"]},
+        {"command": "rm", "args": "-rf /srv/data"},
+        {"command": ["sh", "-c"], "args": ["rm -rf /srv/data"]},
+        {"command": "rm", "args": [], "arguments": ["-rf", "/srv/data", 7]},
+        {"shell": "/bin/sh", "args": ["-c", "rm -rf /srv/data"]},
+        {"file": "/bin/rm", "args": ["-rf", "/srv/data"]},
+        {"command": {"name": "rm", "args": ["-rf", "/srv/data"]}},
+        {"args": ["rm", "-rf", "/srv/data"]},
+        {"commands": [["rm", "-rf", "/srv/data"]]},
+        {"commands": [["ls"], [["rm", "-rf", "/srv/data"]]]},
+        {"script": ["rm", "-rf", "/srv/data"]},
+        {"commands": ["X=/srv/data", "rm -rf $X"]},
+        {"commands": {"build": "make", "clean": "rm -rf /srv/data"}},
+        {"shellCommand": "rm -rf /srv/data"},
+        {"cmdline": "rm -rf /srv/data"},
+        {"shell-command": "rm -rf /srv/data"},
+        {"SHELL_COMMAND": "rm -rf /srv/data"},
+        {"_command": "rm -rf /srv/data"},
+        {"ShellCommand": "rm", "ARGS": ["-rf", "/srv/data"]},
+        {"rawSQL": "DROP TABLE users", "S_Q_L": "DROP TABLE users"},
     ],
 )
 @pytest.mark.parametrize("calls", ["hints", "allow"])
@@ -65,6 +87,11 @@ def test_commands_among_the_arguments_are_judged_as_commands(args: dict[str, Any
         {"command": "ls -l"},
         {"query": "how do I DROP TABLE users?"},
         {"command": 7, "script": None, "argv": [1, 2]},
+        {"name": "rm", "text": "rm -rf /srv/data"},
+        {"argv": ["git", "commit", "-m", "rm -rf /srv/data"]},
+        {"command": "git", "args": ["commit", "-m", "rm -rf /srv/data"]},
+        {"command": "grep", "args": ["-e", "; rm -rf /srv/data"]},
+        {"args": {"text": "rm -rf /srv/data"}, "params": []},
         {},
     ],
 )
@@ -76,9 +103,33 @@ def test_what_nobody_can_approve() -> None:
     assert found({"command": "rm -rf --no-preserve-root /"}, calls="allow").never_allow
 
 
-def test_deep_and_long_arguments() -> None:
-    nested: Any = "rm -rf /srv/data"
-    for _ in range(50):
-        nested = {"command": nested}
-    assert not found(nested).findings
+def deep(levels: int, inside: Any) -> Any:
+    for level in range(levels):
+        inside = [inside] if level % 2 else {"data": inside}
+    return {"document": inside}
+
+
+@pytest.mark.parametrize("args", [{"command": "rm", "args": ["-rf", "/"]}, {"commands": [["rm", "-rf", "/"]]}])
+def test_what_nobody_can_approve_in_parts(args: dict[str, Any]) -> None:
+    assert found(args, calls="allow").never_allow
+
+
+def test_deep_arguments() -> None:
+    """What is too deep to be read is a finding of its own, once; documents are not that deep."""
+    assert found(deep(20, {"command": "rm -rf /srv/data"}))
+    assert not found(deep(20, "text")).findings
+    for inside in ({"command": "rm -rf /srv/data"}, "text"):
+        for calls in ("hints", "allow"):
+            (finding,) = found(deep(200, [inside, inside]), calls=calls).findings
+            assert (finding.rule, finding.severity) == ("mcp.unread", Severity.MEDIUM)
+            assert len(finding.inner) < 1000
+
+
+def test_more_commands_than_are_read() -> None:
+    many = {f"com{'_' * n}mand": "ls" for n in range(200)} | {f"ar{'_' * n}gs": ["-l"] for n in range(200)}
+    assert [each.rule for each in found(many).findings] == ["mcp.unread"]
+    assert not found({"commands": ["ls"] * 1000}).findings
+
+
+def test_long_arguments() -> None:
     assert found({"text": "x" * 1_000_000}, Effect.UNKNOWN).findings[0].inner.endswith(" ..")

@@ -18,6 +18,7 @@ import pytest
 from mcp_hosting import Host, alive, children, plain, within
 
 from shellward.config.schema import McpServer
+from shellward.mcp_client.transports import Tail
 from shellward.tools import Block
 
 # So long nothing takes here; what waits for a limit waits for it.
@@ -134,6 +135,37 @@ def test_a_server_that_cannot_be_connected(host: Host, spec: McpServer, told: st
     assert "x1Y2" not in status.reason
     assert host.names() == []
     assert children() == before
+
+
+def test_what_a_server_was_given_is_not_in_its_last_words(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "plain-looking words"
+    monkeypatch.setenv("NOTES_TOKEN", secret)
+    program = (
+        "import os, sys\n"
+        "for part in ('x' * 4050, 'no such user: ' + os.environ['TOKEN'][:9], os.environ['TOKEN'][9:], '\\nkey ', "
+        "os.environ['KEY'], ' ', os.environ['MODE'], '\\n', 'y' * 60):\n"
+        "    os.write(2, part.encode())\n"
+    )
+    given = {"TOKEN": "${NOTES_TOKEN}", "KEY": "Bearer ${NOTES_TOKEN}", "MODE": "fast"}
+    host.connect(notes=McpServer(command=sys.executable, args=("-S", "-c", program), env=given))
+    reason = host.status("notes").reason
+    assert "key *** fast" in reason
+    assert "plain" not in reason
+    assert "words" not in reason
+
+
+def test_last_words_are_masked_before_they_are_cut() -> None:
+    tail = Tail()
+    tail.hide(["secret-of-the-server", "short", "secret-of-the-server-and-more"])
+    for part in ("first ", "secret-of-", "the-ser", "ver", " short secret-of-the-server-and-more ", "z" * 4090):
+        tail.add(part.encode())
+    assert "server" not in tail._data.decode()
+    tail.replace("HTTP 401 secret-of-the-server")
+    assert tail.text() == "HTTP 401 ***"
+    tail.hide(["a" * 9_000])
+    tail.add(b"a" * 5_000)
+    tail.add(b"a" * 4_000)
+    assert tail.text() == "HTTP 401 ******"
 
 
 def test_killed_during_a_call(host: Host) -> None:

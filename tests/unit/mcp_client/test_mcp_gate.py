@@ -89,6 +89,29 @@ def test_calls_are_in_the_log(host: Host, asked: list[ApprovalRequest]) -> None:
     assert any(each["event"] == "outcome" and each["exit_code"] == 0 for each in records)
 
 
+def test_a_tool_that_fails_is_in_the_log_as_that(host: Host, asked: list[ApprovalRequest]) -> None:
+    host.connect(notes=plain(calls="ask"))
+    assert "error" in host.call("mcp__notes__fail")
+    assert asked
+    records = [json.loads(line) for line in paths.audit_file().read_text().splitlines()]
+    assert [each["exit_code"] for each in records if each["event"] == "outcome"] == [1]
+
+
+def test_a_refusal_says_who_has_decided(host: Host) -> None:
+    """As the terminal tool's does: by that a client is told how somebody could be asked."""
+    host.connect(notes=plain())
+    approval = host.call("mcp__notes__unknown", {"text": "x"})["approval"]
+    assert (approval["verdict"], approval["decided_by"]) == ("deny", "nobody")
+    assert [each["rule"] for each in approval["findings"]] == ["mcp.unknown-effect"]
+
+
+def test_nothing_of_calls_is_kept_by_the_gate(host: Host) -> None:
+    host.connect(notes=plain())
+    for number in range(5):
+        host.call("mcp__notes__echo", {"text": str(number)})
+    assert host.servers._door._gate._unasked.cache_info().currsize == 0
+
+
 def test_a_question_is_taken_back_when_the_servers_are_closed(host: Host) -> None:
     waiting, withdrawn = threading.Event(), []
 

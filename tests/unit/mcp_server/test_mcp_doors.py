@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shellward.cli import mcp as cli
 from shellward.core.errors import ConfigError, MissingDependency
 from shellward.mcp_server import serve_stdio, stdio
 from shellward.mcp_server.settings import Address, Served, is_loopback
@@ -74,6 +75,30 @@ def test_loopback(host: str) -> None:
 def test_bad_token(token: str) -> None:
     with pytest.raises(ConfigError, match="token"):
         Address(token=token).checked()
+
+
+@pytest.mark.parametrize("contents", ["", "\n", " \t\r\n"])
+def test_a_token_that_is_empty_is_not_the_same_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: str
+) -> None:
+    """Whoever wants a token, and by an accident has none, must not serve everybody on this machine."""
+    file = tmp_path / "token"
+    file.write_text(contents)
+    with pytest.raises(ConfigError, match=f"--token-file: {file} is empty"):
+        cli._token(file)
+    monkeypatch.setenv("SHELLWARD_MCP_TOKEN", contents)
+    with pytest.raises(ConfigError, match="SHELLWARD_MCP_TOKEN is set, and is empty"):
+        cli._token(None)
+
+
+def test_where_a_token_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHELLWARD_MCP_TOKEN", raising=False)
+    assert cli._token(None) == ""
+    monkeypatch.setenv("SHELLWARD_MCP_TOKEN", TOKEN)
+    assert cli._token(None) == TOKEN
+    file = tmp_path / "token"
+    file.write_text("f" * 32 + "\n")
+    assert cli._token(file) == "f" * 32
 
 
 def test_unknown_toolset() -> None:

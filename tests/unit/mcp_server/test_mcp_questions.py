@@ -78,6 +78,14 @@ def test_answers(said: object, kind: str, scope: str, part: bool) -> None:
     assert (answer.kind, answer.scope, answer.part) == (kind, scope, part)
 
 
+def test_whose_a_session_is() -> None:
+    """Over HTTP a server has many clients, and one task."""
+    said = form(request(part="rm -rf under /srv"))["properties"]["decision"]["description"]
+    assert said.endswith(
+        "Similar: rm -rf under /srv. The session is that of the server's task, which all its clients share"
+    )
+
+
 def test_similar_only_where_it_was_offered() -> None:
     asked = request()
     assert not any("similar" in each for each in form(asked)["properties"]["decision"]["enum"])

@@ -124,3 +124,15 @@ def test_a_tool_whose_schema_cannot_be_made_is_left_out(add, names, call, overri
     add("u")
     assert names() == ["u"]
     assert "its schema cannot be made" in call("t")["error"]
+
+
+def test_which_toolsets_hold_what_servers_bring(runtime) -> None:
+    toolsets = runtime.toolsets
+    toolsets.define("a", Toolset(includes=("b", "terminal")))
+    toolsets.define("b", Toolset(includes=("a", "mcp-notes")))
+    toolsets.define("one", Toolset(tools=("mcp__notes__echo",)))
+    toolsets.define("round", Toolset(includes=("round", "coding")))
+    for names in (["mcp-notes"], ["coding", "all"], ["*"], ["a"], ["b_tools"], ["one"]):
+        assert toolsets.of_servers(names), names
+    for names in ([], ["coding", "reading"], ["round"], ["nonsense"], ["terminal_tools"]):
+        assert not toolsets.of_servers(names), names
