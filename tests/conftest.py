@@ -1,5 +1,7 @@
 """What holds for every test: slow ones come last, and what looks at the same things keeps to one worker."""
 
+import gc
+
 import pytest
 
 CLOUDS = ("modal-cloud", "daytona-cloud")
@@ -62,6 +64,9 @@ def _mark(item: pytest.Item, place: str) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Stop when groups are asked for and have no effect: tests would then end each other's processes."""
+    # Most tests collect garbage to see what they have left; what is there before the first is none of theirs.
+    gc.collect()
+    gc.freeze()
     if not getattr(session.config.option, "loadgroup", False):
         return
     for item in session.items:
