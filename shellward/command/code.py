@@ -95,7 +95,7 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
             break
         if literals is None:
             literals = Literals(code, language)
-        actions += _call(literals, match, kind, fetches=fetches)
+        actions += _whole_call(literals, match, kind, fetches=fetches)
     if not nested:
         _dynamic(language, code, actions)
     _other_syntax(language, code, actions)
@@ -110,10 +110,21 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     return actions
 
 
+_RUNS = frozenset({"eval", "process", "exec-list", "exec-mode", "spawn", "sql"})
+"""Kinds of calls that run what they are given."""
 _OTHER_DATABASE = re.compile(
     r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
 )
 """Signs that a program reaches a database that is not in memory."""
+
+
+def _whole_call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:
+    """Turn one call into actions; one of them says when what it would run was not read to its end."""
+    literals.cut = False
+    actions = _call(literals, match, kind, fetches=fetches)
+    if literals.cut and kind in _RUNS:
+        actions.append(Action("argv", argv=("@run", literals.language, "too-much")))
+    return actions
 
 
 def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: C901, PLR0911

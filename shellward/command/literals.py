@@ -65,6 +65,7 @@ class Literals(PureCalls):
         self.language = language
         self.i = 0
         self.end = len(code)
+        self.cut = False
         self.constants: dict[str, Value] = {}
         self.decoded: list[str] = []
         self.lookups = 0
@@ -106,6 +107,8 @@ class Literals(PureCalls):
         if close:
             self.i += 1
         found = self.sequence(close, 0)
+        if self.end <= self.i and self.code[self.i - 1 : self.i + 1].strip("\"' \n;)}"):
+            self.cut = True  # it goes on behind what is read of it
         self.end = len(self.code)
         return found
 
@@ -203,7 +206,7 @@ class Literals(PureCalls):
             elif c == "*" and isinstance(value, str):
                 self.i += 1
                 count = squeeze(self.operand(depth))
-                value = (value * decimal(count, 64))[:LIMIT] if count.isdecimal() else value + unknown("code")
+                value = self.held(value * decimal(count, 64)) if count.isdecimal() else value + unknown("code")
             elif c == "%" and self.language in {"python", "ruby"} and isinstance(value, str):
                 self.i += 1
                 value = self.percent(value, self.operand(depth))
@@ -223,12 +226,16 @@ class Literals(PureCalls):
         items = [squeeze(v) for v in values] if isinstance(values, list) else [values]
         return re.sub(r"%[-\d.]*[sdrxi]", lambda _: items.pop(0) if items else unknown("code"), template)
 
-    @staticmethod
-    def add(left: Value, right: Value) -> Value:
+    def add(self, left: Value, right: Value) -> Value:
         """Join two values as ``+`` does."""
         if isinstance(left, list) and isinstance(right, list):
             return [*left, *right]
-        return (squeeze(left) + squeeze(right))[:LIMIT]
+        return self.held(squeeze(left) + squeeze(right))
+
+    def held(self, text: str) -> str:
+        """Return as much of a text as is held, and remember that there is more."""
+        self.cut = self.cut or len(text) > LIMIT
+        return text[:LIMIT]
 
     def operand(self, depth: int) -> Value:  # noqa: C901, PLR0911
         """Evaluate a string, list, number, name or call."""
