@@ -60,7 +60,7 @@ def test_a_build_that_fails_leaves_nothing_and_says_why(busybox: Path, cache: Pa
 def test_a_build_has_a_time_limit(busybox: Path, cache: Path, tmp_path: Path) -> None:
     path = definition(tmp_path, busybox)
     with pytest.raises(EnvironmentUnavailable, match="build_timeout"):
-        resolve(APPTAINER, SingularityConfig(image=str(path), build_timeout=0.3))
+        resolve(APPTAINER, SingularityConfig(image=str(path), build_timeout=0.05))
     assert not list(cache.glob("*.sif"))
     assert not list(cache.glob("*.part*"))
 
