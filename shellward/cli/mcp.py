@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shellward.cli.complete import kinds
-from shellward.cli.run.options import Options, mount, setting
+from shellward.cli.run.options import Options, place_options
 from shellward.cli.say import print_json, say
 from shellward.core.errors import ConfigError
 
@@ -40,27 +40,8 @@ _OF_PLACE = ("image", "mounts", "network", "memory", "cpus", "settings")
 @click.option(
     "--env", "kind", metavar="KIND", shell_complete=kinds, help="Kind of environment; else as in the settings."
 )
-@click.option("--image", metavar="IMAGE", help="Image to make the environment from.")
-@click.option(
-    "--mount",
-    "mounts",
-    multiple=True,
-    type=mount,
-    metavar="SRC:DST[:ro]",
-    help="Make a directory of the host visible inside (repeatable).",
-)
-@click.option("--network", metavar="NAME", help="none, bridge, or the name of a network.")
-@click.option("--memory", metavar="SIZE", help="Most memory: 512m, 4g.")
-@click.option("--cpus", type=click.FloatRange(0, min_open=True), metavar="N", help="Most processors.")
+@place_options
 @click.option("--cwd", metavar="DIR", help="Directory to begin in.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    type=setting,
-    metavar="KEY=VALUE",
-    help="Any other setting of the environment; VALUE is JSON, or else text (repeatable).",
-)
 @click.option(
     "--task",
     default="mcp",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shellward.cli.complete import handles, kinds
-from shellward.cli.run.options import Options, mount, setting, variable
+from shellward.cli.run.options import Options, place_options, variable
 from shellward.cli.say import FAILED, say
 from shellward.core.errors import Unsupported
 
@@ -41,12 +41,7 @@ Exit codes: the shell's own; 128 + n when signal n ended it, or this program; 20
 )
 @click.option("--user", metavar="NAME", help="Run as this user.")
 @click.option("--shell", metavar="SHELL", help="Shell to run; by default bash, else sh.")
-@click.option("--image", metavar="IMAGE", help="Image to make the environment from.")
-@click.option("--mount", "mounts", multiple=True, type=mount, metavar="SRC:DST[:ro]", help="Make a directory visible.")
-@click.option("--network", metavar="NAME", help="none, bridge, or the name of a network.")
-@click.option("--memory", metavar="SIZE", help="Most memory: 512m, 4g.")
-@click.option("--cpus", type=click.FloatRange(0, min_open=True), metavar="N", help="Most processors.")
-@click.option("--set", "settings", multiple=True, type=setting, metavar="KEY=VALUE", help="Any other setting.")
+@place_options
 @click.option("--record", metavar="FILE", help="Record the session, for shellward replay.")
 @click.option("--record-input", is_flag=True, help="Record what is typed, too: passwords as well.")
 def command(*, record: str | None, record_input: bool, **given: Any) -> int:

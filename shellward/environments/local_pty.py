@@ -19,6 +19,7 @@ from typing import Any, Final
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import StreamName
 from shellward.environments.base import Piece, PtySize
+from shellward.environments.machine import wait_for
 
 _READ: Final = 1 << 16
 _MOST: Final = 1 << 16
@@ -169,11 +170,7 @@ class LocalPtyChannel:
 
     def wait(self, timeout: float | None = None) -> int | None:
         """See Channel."""
-        try:
-            status = self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        return status if status >= 0 else 128 - status
+        return wait_for(self._process, timeout)
 
     def close(self) -> None:
         """See Channel. The session gets SIGHUP, and a second to end by itself."""

@@ -9,6 +9,15 @@ from typing import Any
 from shellward.environments.pipes import PIPE, PipeChannel
 
 
+def wait_for(process: "subprocess.Popen[bytes]", timeout: float | None) -> int | None:
+    """Return the exit status of a child as a shell tells it (128 + n for signal n); None when time is up."""
+    try:
+        status = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    return status if status >= 0 else 128 - status
+
+
 class _Child:
     """The life of a child process; see ``pipes.Life``."""
 
@@ -20,11 +29,7 @@ class _Child:
         return self._pidfd
 
     def wait(self, timeout: float | None = None) -> int | None:
-        try:
-            status = self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        return status if status >= 0 else 128 - status
+        return wait_for(self._process, timeout)
 
     def close(self) -> None:
         """It gets a second to end by itself."""

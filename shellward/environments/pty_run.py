@@ -9,9 +9,9 @@ from typing import Final
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk, Result, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
-from shellward.environments.output import Collector, Decoder
+from shellward.environments.output import Decoder
 from shellward.environments.pty import PtySession
-from shellward.environments.running import INTERRUPTED, TIMED_OUT
+from shellward.environments.running import INTERRUPTED, TIMED_OUT, new_collector
 
 AFTER_KILL: Final = 1.0
 """Seconds in which what was printed last is waited for, and an exit status."""
@@ -49,7 +49,7 @@ class PtyRun:
         self.session = session
         # As a person would who has nothing (more) to say: in the middle of a line, Ctrl-D sends that.
         self.typed = typed + (_END if typed.endswith(b"\n") or not typed else _END + _END)
-        self.collector = _collector(call, spool)
+        self.collector = new_collector(call, spool)
         self.on_output: OnOutput | None = None
         self._call = call
         self._cwd = cwd
@@ -140,13 +140,3 @@ class PtyRun:
         self.collector.add(StreamName.STDOUT, data)
         if self.on_output is not None:
             self.on_output(Chunk(StreamName.STDOUT, data, self._decoder.text(data)))
-
-
-def _collector(call: Call, spool: Callable[[], Path]) -> Collector:
-    wanted = call.full_output
-    place: Callable[[], Path] | None = spool
-    if wanted is False:
-        place = None
-    elif isinstance(wanted, str | Path):
-        place = Path(wanted).absolute
-    return Collector(call.max_output, keep_file=place, everything=wanted is not None and wanted is not False)

@@ -36,6 +36,22 @@ _NOTICE = re.compile(rb"^(?:[^\n]*: line \d+: +\d+ )?(?:Terminated|Killed|Interr
 """What a shell remarks of the process that we ended; the command did not print it."""
 
 
+def new_collector(call: Call, spool: Callable[[], Path]) -> Collector:
+    """Make what keeps a call's output as it asks for it.
+
+    Args:
+        call: the call.
+        spool: makes a path for the file with the full output, where the call names none.
+    """
+    wanted = call.full_output
+    place: Callable[[], Path] | None = spool
+    if wanted is False:
+        place = None
+    elif isinstance(wanted, str | Path):
+        place = Path(wanted).absolute
+    return Collector(call.max_output, keep_file=place, everything=wanted is not None and wanted is not False)
+
+
 class Run:
     """One command on one shell, from the request to the result: what sync and asyncio share. No I/O.
 
@@ -72,14 +88,7 @@ class Run:
         self._pooled = pooled
         self._on_output = on_output
         self._decoders = {name: Decoder() for name in StreamName} if on_output else {}
-        wanted = call.full_output
-        place: Callable[[], Path] | None = spool
-        if wanted is False:
-            place = None
-        elif isinstance(wanted, str | Path):
-            place = Path(wanted).absolute
-        everything = wanted is not None and wanted is not False
-        self._keep_file, self._everything = place, everything
+        self._spool = spool
         self._collector: Collector | None = None
         self.stdin_file: str | None = None
         stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
@@ -118,8 +127,7 @@ class Run:
 
     def prepare(self) -> Collector:
         """Make what the output needs; best when the command is on its way, since nobody waits then."""
-        call = self.call
-        self._collector = Collector(call.max_output, keep_file=self._keep_file, everything=self._everything)
+        self._collector = new_collector(self.call, self._spool)
         return self._collector
 
     def sink(self, stream: StreamName, data: bytes) -> None:

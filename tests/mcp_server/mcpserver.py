@@ -21,18 +21,7 @@ ROOT = Path(__file__).parents[2]
 MODES = ["legacy", "2026-07-28"]
 TRANSPORTS = ["stdio", "http"]
 SETTINGS = "approval: {timeout: 60, packs: [touch.yaml]}\n"
-PACK = """\
-pack: tests
-rules:
-  - id: touch
-    commands: [touch]
-    regex: ^touch
-    description: touches a file
-    severity: high
-    why: A test wants to know.
-    must: [touch x]
-    must_not: [ls touch]
-"""
+PACK = (Path(__file__).parent / "touch.yaml").read_text(encoding="utf-8")
 """What has to be approved is harmless: these tests must fail when the gate is broken, and then it runs."""
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shellward.cli.complete import handles, kinds
-from shellward.cli.run.options import Options, duration, mount, setting, variable
+from shellward.cli.run.options import Options, duration, place_options, variable
 
 if TYPE_CHECKING:
     from shellward.environments.base import PtySize
@@ -28,12 +28,7 @@ Examples:
 @click.option("--cwd", metavar="DIR", help="Directory to run in.")
 @click.option("--env-var", "variables", multiple=True, type=variable, metavar="K=V", help="Variable (repeatable).")
 @click.option("--user", metavar="NAME", help="Run as this user.")
-@click.option("--image", metavar="IMAGE", help="Image to make the environment from.")
-@click.option("--mount", "mounts", multiple=True, type=mount, metavar="SRC:DST[:ro]", help="Mount (repeatable).")
-@click.option("--network", metavar="NAME", help="none, bridge, or the name of a network.")
-@click.option(
-    "--set", "settings", multiple=True, type=setting, metavar="KEY=VALUE", help="Any other setting (repeatable)."
-)
+@place_options
 @click.option("--task", default="", metavar="ID", help="Task that it belongs to.")
 @click.option("--no-stdin", is_flag=True, help="Its input is empty, instead of what 'send' gives it.")
 @click.option("--pty", "pty", is_flag=True, help="Give it a terminal, of this one's size where there is one.")

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from shellward.cli.complete import handles, kinds
-from shellward.cli.run.options import Options, count, duration, mount, setting, variable
+from shellward.cli.run.options import Options, count, duration, place_options, variable
 
 _EPILOG = """\b
 Examples:
@@ -42,26 +42,7 @@ and nothing has run; 125 Shellward itself failed; 2 wrong usage."""
 )
 @click.option("--user", metavar="NAME", help="Run as this user.")
 @click.option("--shell", metavar="SHELL", help="Shell to run it with; by default bash, else sh.")
-@click.option("--image", metavar="IMAGE", help="Image to make the environment from.")
-@click.option(
-    "--mount",
-    "mounts",
-    multiple=True,
-    type=mount,
-    metavar="SRC:DST[:ro]",
-    help="Make a directory of the host visible inside (repeatable).",
-)
-@click.option("--network", metavar="NAME", help="none, bridge, or the name of a network.")
-@click.option("--memory", metavar="SIZE", help="Most memory: 512m, 4g.")
-@click.option("--cpus", type=click.FloatRange(0, min_open=True), metavar="N", help="Most processors.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    type=setting,
-    metavar="KEY=VALUE",
-    help="Any other setting of the environment; VALUE is JSON, or else text (repeatable).",
-)
+@place_options
 @click.option("--merge-stderr", is_flag=True, help="Standard error goes to standard output, in exact order.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
 @click.option(

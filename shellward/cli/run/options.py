@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -82,6 +83,37 @@ def setting(value: str) -> tuple[str, Any]:
 
 _OF_CREATION: Final = ("image", "mounts", "network", "memory", "cpus", "settings")
 _SAME_NAME: Final = ("shell", "image", "network", "memory", "cpus")
+
+
+_OF_PLACE: Final = (
+    click.option("--image", metavar="IMAGE", help="Image to make the environment from."),
+    click.option(
+        "--mount",
+        "mounts",
+        multiple=True,
+        type=mount,
+        metavar="SRC:DST[:ro]",
+        help="Make a directory of the host visible inside (repeatable).",
+    ),
+    click.option("--network", metavar="NAME", help="none, bridge, or the name of a network."),
+    click.option("--memory", metavar="SIZE", help="Most memory: 512m, 4g."),
+    click.option("--cpus", type=click.FloatRange(0, min_open=True), metavar="N", help="Most processors."),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        type=setting,
+        metavar="KEY=VALUE",
+        help="Any other setting of the environment; VALUE is JSON, or else text (repeatable).",
+    ),
+)
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say what an environment is made from and limited to."""
+    for option in reversed(_OF_PLACE):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

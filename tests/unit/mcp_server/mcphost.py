@@ -16,18 +16,7 @@ from shellward.mcp_server.server import Endpoint
 from shellward.mcp_server.settings import Served
 
 SETTINGS = "approval: {{timeout: {timeout}, packs: [touch.yaml]}}"
-PACK = """\
-pack: tests
-rules:
-  - id: touch
-    commands: [touch]
-    regex: ^touch
-    description: touches a file
-    severity: high
-    why: A test wants to know.
-    must: [touch x]
-    must_not: [ls touch]
-"""
+PACK = (Path(__file__).parents[2] / "mcp_server" / "touch.yaml").read_text(encoding="utf-8")
 """What has to be approved is harmless: these tests have to fail when the gate is broken, and then it runs."""
 LEGACY, MODERN = "legacy", "2026-07-28"
 MODES = [LEGACY, MODERN]
