@@ -9,8 +9,6 @@
     ├── EnvironmentUnavailable      the sandbox failed: no daemon, no image, gone
     │   └── ConnectionLost          ... in the middle of a command, which may have run
     ├── LimitReached                so many are allowed and there already           (nothing was done)
-
-
     ├── DamagedRecording            a recording of a terminal cannot be read, or not to its end
     ├── CommandTimeout              only where a caller asked for raising           (also TimeoutError)
     ├── ApprovalRequired            the gate needs an answer first; carries the Decision

@@ -89,5 +89,15 @@ def test_a_backend_is_complete(kind: str) -> None:
     lanes = re.findall(r"SHELLWARD_TEST_REQUIRE=(\S+)", (root / "tests" / "run").read_text())
     assert lanes, "tests/run requires nothing"
     assert any(kind in lane.split(",") for lane in lanes), f"tests/run: SHELLWARD_TEST_REQUIRE lacks {kind}"
-    page = root / "docs" / f"{kind}.md"
-    assert page.is_file() or kind in {"local", "docker"}, f"docs/{kind}.md"  # README and cli.md have those two
+    page = root / "docs" / ("environments.md" if kind == "local" else f"{kind}.md")
+    assert page.is_file(), f"docs/{kind}.md"
+    explained = set(re.findall(r"`([a-z_]+)(?:=[^`]*)?`", page.read_text()))
+    missing = set(_settings(kind)) - explained
+    assert not missing, f"{page.name} does not explain {sorted(missing)}"
+
+
+def _settings(kind: str) -> list[str]:
+    """The settings that an error lists when one is unknown; nothing is made."""
+    with pytest.raises(ConfigError) as caught:
+        create(kind, **{"#": 1})
+    return re.findall(r"\w+", str(caught.value).partition("known are ")[2])
