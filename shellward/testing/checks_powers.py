@@ -11,6 +11,7 @@ from shellward.core.types import Stats
 from shellward.testing.trial import at_most, eventually, python, raises, terms
 
 if TYPE_CHECKING:
+    from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
 
@@ -43,6 +44,15 @@ def snapshot_and_restore(t: Trial) -> None:
     top = "/opt" if t.place.root else "/var/tmp"  # where everybody may write
     env.run(f"mkdir -p {top}/kept; echo one >{top}/kept/f; rm -f {top}/gone; cd {top}/kept").check()
     snapshot = env.snapshot()
+    try:
+        _comes_back(t, env, top, snapshot)
+    finally:
+        env.close()  # what is in use cannot be removed
+        t.place.drop_snapshot(snapshot)
+
+
+def _comes_back(t: Trial, env: Environment, top: str, snapshot: str) -> None:
+    """What a snapshot holds is there again after ``restore``, what is younger is not."""
     assert isinstance(snapshot, str)
     env.run(f"echo two >{top}/kept/f; echo x >{top}/gone").check()
     sleeper = t.sleeper()

@@ -125,6 +125,7 @@ class Place:
         refusals: see Refusal.
         wrong_settings: settings of which each alone must be a ``ConfigError`` that names its key.
         left_behind: names what is left of environments of this place after they were closed; [] is right.
+        drop_snapshot: removes a snapshot, where one stays until somebody does.
         large_file: bytes of the file that goes up and comes down; a cloud is far away, and its streams are slow.
         deviations: name of a check and the reason why it is expected to fail here. Strict: when it passes,
             that is a failure too.
@@ -148,6 +149,7 @@ class Place:
     refusals: Sequence[Refusal] = ()
     wrong_settings: Mapping[str, object] = field(default_factory=lambda: {"colour": "blue", "env": 7})
     left_behind: Callable[[], Iterable[str]] = tuple
+    drop_snapshot: Callable[[str], object] = str
     deviations: Mapping[str, str] = field(default_factory=dict)
     imports: Sequence[str] = ()
 
@@ -208,6 +210,11 @@ def docker_processes(env: Viewed) -> list[Seen]:
 def docker_removes(env: Environment) -> None:
     """Remove the container from under the client."""
     subprocess.run(["docker", "rm", "-f", env.handle.partition(":")[2]], capture_output=True, check=True)
+
+
+def docker_drops(snapshot: str) -> None:
+    """Remove the image that a snapshot is."""
+    subprocess.run(["docker", "image", "rm", snapshot], capture_output=True, check=True)
 
 
 def docker_labelled(label: str) -> list[str]:

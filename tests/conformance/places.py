@@ -16,6 +16,7 @@ from shellward.testing.place import (
     Place,
     Refusal,
     SmallDisk,
+    docker_drops,
     docker_labelled,
     docker_processes,
     docker_removes,
@@ -98,6 +99,7 @@ def docker(name: str, image: str, **more: Any) -> Place:
         config={"image": image, "pull": "never", "labels": {LABEL: RUN}},
         processes=docker_processes,
         left_behind=lambda: docker_labelled(f"{LABEL}={RUN}"),
+        drop_snapshot=docker_drops,
         faults=Faults(
             kill_sandbox=docker_removes,
             restart_daemon=service_restart(ENGINE) if IS_ROOT else "needs root to restart the engine",

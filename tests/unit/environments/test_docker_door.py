@@ -22,6 +22,7 @@ from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
 from shellward.environments.machine import memory_backed
 from shellward.environments.pipes import PipeChannel
+from shellward.testing.place import docker_drops
 
 pytestmark = pytest.mark.docker
 IMAGE = "shellward/sandbox"
@@ -177,7 +178,8 @@ def test_read_only_containers_and_restored_ones() -> None:
             assert opened(env) is PipeChannel
             assert not before.exists()
         finally:
-            of(env).client.images.remove(snapshot, force=True)
+            env.close()  # what is in use cannot be removed
+            docker_drops(snapshot)
 
 
 def test_another_client_finds_it(env: Environment) -> None:
