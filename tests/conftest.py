@@ -1,8 +1,14 @@
 """What holds for every test: slow ones come last, and what looks at the same things keeps to one worker."""
 
 import gc
+import signal
 
 import pytest
+
+# Jobs in the background, and under nohup, ignore these, and so would all that is started from here.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
 
 CLOUDS = ("modal-cloud", "daytona-cloud")
 SLOW_PLACES = (

@@ -34,8 +34,8 @@ PROMPT = 3.0
 """Seconds within which something that must happen at once has to happen, on a busy machine."""
 CLIENT_LEASE = 15
 """Seconds that the sandbox of a killed client lives on; a busy machine must not make a living one miss it."""
-AFTER_LIMIT = 1.0
-"""Seconds after its time limit by which a command must have returned (SPEC A)."""
+AFTER_LIMIT = float(os.environ.get("SHELLWARD_TEST_AFTER_LIMIT") or 1.0)
+"""Seconds after its time limit by which a command must have returned (SPEC A); more where much else is done."""
 
 
 @dataclass(frozen=True)

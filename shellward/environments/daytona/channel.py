@@ -1,6 +1,7 @@
 """Channels of the toolbox: one terminal for a process that has a terminal, two for one that has none (see boot)."""
 
 import contextlib
+import os
 import select
 import threading
 import time
@@ -79,6 +80,7 @@ class PairChannel:
         self._sent = 0
         self._closed = False
         self._lock = threading.Lock()
+        self._reading = threading.RLock()  # a signal handler may close it in the middle of a read
         self._out = Stream(key, self._word_of_data)
         self._err = Stream(key, self._word_of_control)
         self._asked: list[bytes] = []
@@ -86,6 +88,9 @@ class PairChannel:
         self._wires = {data.fileno(): data, control.fileno(): control}
         for descriptor in self._wires:
             self._epoll.register(descriptor, select.EPOLLIN)
+        # A connection that is closed vanishes from epoll, and whoever waits there may not notice: this one stays.
+        self._wake = os.eventfd(0)
+        self._epoll.register(self._wake, select.EPOLLIN)
 
     def fileno(self) -> int:
         """See Channel."""
@@ -94,6 +99,10 @@ class PairChannel:
     def read(self, timeout: float | None = None) -> Sequence[Piece] | None:
         """See Channel."""
         deadline = None if timeout is None else time.monotonic() + timeout
+        with self._reading:
+            return self._read(deadline)
+
+    def _read(self, deadline: float | None) -> Sequence[Piece] | None:
         while not self._over():
             pending = [wire for wire in self._wires.values() if wire.pending()]
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -104,7 +113,7 @@ class PairChannel:
                     return None  # closed meanwhile
                 pending = [self._wires[descriptor] for descriptor, _ in events if descriptor in self._wires]
             pieces = [piece for wire in pending for piece in self._take(wire)]
-            if pieces or not pending:
+            if (pieces or not pending) and not self._closed:
                 return pieces
         return None
 
@@ -204,9 +213,12 @@ class PairChannel:
             self._closed = True
         with contextlib.suppress(ConnectionLost):
             self._control.write(b"q\n", 1.0)
-        self._epoll.close()
+        os.eventfd_write(self._wake, 1)
         self._data.close()
         self._control.close()
+        with self._reading:
+            self._epoll.close()
+            os.close(self._wake)
         self._release()
 
 

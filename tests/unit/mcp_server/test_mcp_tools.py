@@ -3,9 +3,10 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from mcp import MCPError
+from mcp import MCPError, types
 from mcphost import MODES, Host, host
 
 from shellward.mcp_server import calls
@@ -117,13 +118,17 @@ def test_too_many_at_once(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_ends_in_the_background_are_told(mode: str) -> None:
     async def test(made: Host) -> None:
-        started = await made.terminal("exit 3", background=True, notify_on_complete=True)
-        waited = await made.call("process", action="wait", session_id=started["session_id"])
-        told = [each.text for each in waited.content[1:]]
+        def ends(result: types.CallToolResult) -> list[str]:
+            return [each.text for each in result.content[1:] if isinstance(each, types.TextContent)]
+
+        # The notice comes with the first answer after the end, which may be that to the start.
+        first = await made.call("terminal", command="exit 3", background=True, notify_on_complete=True)
+        started = cast("dict[str, Any]", first.structured_content)
+        told = ends(first) + ends(await made.call("process", action="wait", session_id=started["session_id"]))
         for _ in range(50):
             if told:
                 break
-            told += [each.text for each in (await made.call("terminal", command="sleep 0.1")).content[1:]]
+            told += ends(await made.call("terminal", command="sleep 0.1"))
         assert told == [f"background process {started['session_id']} has ended: exit code 3"]
 
     host(mode, test)
