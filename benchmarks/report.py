@@ -5,7 +5,6 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from figures import Measured, Row, Settings, quietly
@@ -145,6 +144,19 @@ def fill(text: str, table: str) -> str:
     return f"{before}{START}\n{table}\n{END}{rest.split(END)[1]}"
 
 
-def fill_page(page: Path, table: str) -> None:
-    """Rewrite the table of a page; see ``fill``."""
-    page.write_text(fill(page.read_text(encoding="utf-8"), table), encoding="utf-8")
+def renew(text: str, lines: Sequence[Line]) -> str:
+    """Return a page on which ``lines``, measured again by themselves, stand in the places of their rows.
+
+    Raises:
+        ValueError: a row is not on the page.
+    """
+    rows = text.splitlines(keepends=True)
+    for line in lines:
+        cells = line.cells()
+        places = [
+            number for number, row in enumerate(rows) if row.startswith(f"| {cells[0]} |") and f"| {cells[3]} |" in row
+        ]
+        if len(places) != 1:
+            raise ValueError(f"the page has no row of {line.row.name}: measure the whole table")
+        rows[places[0]] = f"| {' | '.join(cells)} | {line.note}; measured again |\n"
+    return "".join(rows)

@@ -52,10 +52,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--image", default="shellward/sandbox:latest", help="for the Docker rows (%(default)s)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
-    form.add_argument("--markdown", action="store_true", help="write the table into docs/performance.md, too")
+    form.add_argument("--markdown", action="store_true", help="write what was measured into docs/performance.md, too")
     options = parser.parse_args(argv)
-    if options.markdown and (options.quick or options.only):
-        parser.error("--markdown publishes the whole table: without --quick and --only")
+    if options.markdown and options.quick:
+        parser.error("--markdown publishes figures: without --quick")
     for pattern in options.only or ():
         if not any(fnmatchcase(row.name, pattern) for row in ROWS):
             parser.error(f"--only: no row is called {pattern!r}; there are {', '.join(row.name for row in ROWS)}")
@@ -85,7 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if failed or any(line.measured is None for line in lines):
             sys.stderr.write(f"{PAGE.name} stays as it is: not every row was measured\n")
             return 1
-        report.fill_page(PAGE, report.as_markdown(lines, facts))
+        page = PAGE.read_text(encoding="utf-8")
+        page = report.renew(page, lines) if options.only else report.fill(page, report.as_markdown(lines, facts))
+        PAGE.write_text(page, encoding="utf-8")
     return int(failed)
 
 

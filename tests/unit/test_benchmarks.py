@@ -76,6 +76,19 @@ def test_the_page_has_a_place_for_it(load):
     report.fill((REPOSITORY / "docs" / "performance.md").read_text(), "table")
 
 
+def test_rows_that_were_measured_again_take_their_places(load):
+    figures, report = load("figures"), load("report")
+    row = figures.Row("x", "this", "that", "ms", figures.Bar("<=", 0.5), print)
+    other = figures.Row("y", "this", "something else", "ms", figures.Bar("<=", 0.5), print)
+    first = [report.Line(each, figures.Measured(1.0, 4.0, 200)) for each in (row, other)]
+    page = f"before\n{report.as_markdown(first, report.machine(figures.Settings('some/image')))}\nafter\n"
+    again = report.renew(page, [report.Line(row, figures.Measured(2.0, 4.0, 100))])
+    new = "| this | 2 ms | 4 ms | that | 0.5 | <= 0.5 | yes | 100 samples; measured again |"
+    assert again == page.replace("| this | 1 ms | 4 ms | that | 0.25 | <= 0.5 | yes | 200 samples |", new)
+    with pytest.raises(ValueError, match="no row of z"):
+        report.renew(page, [report.Line(figures.Row("z", "what", "no", "ms", row.bar, print), None, "skipped")])
+
+
 def test_rows_that_fail_or_are_skipped_are_shown(load):
     figures, report = load("figures"), load("report")
     bar = figures.Bar("<=", 0.5)
