@@ -15,8 +15,10 @@ from shellward import environments
 from shellward.core.errors import EnvironmentUnavailable, Unsupported
 from shellward.environments import Environment
 from shellward.environments.singularity import binary
-from shellward.testing.place import singularity_named, singularity_processes
+from shellward.testing.singularity_place import singularity_named, singularity_processes
 from shellward.testing.trial import eventually
+
+from .conftest import APPTAINER
 
 Make = Callable[..., Environment]
 
@@ -86,13 +88,17 @@ def test_a_network_of_its_own(make: Make) -> None:
             env.expose(80)
 
 
-def client(begin: str, sif: Path, body: str, **config: object) -> "subprocess.Popen[str]":
-    code = textwrap.dedent(f"""
+def client(begin: str, sif: Path, body: str, before: str = "", **config: object) -> "subprocess.Popen[str]":
+    code = (
+        textwrap.dedent(before)
+        + textwrap.dedent(f"""
         import os, signal, sys, time
         from shellward import environments
         env = environments.create("singularity", image={str(sif)!r}, name={begin!r}, **{config!r})
         print(env.handle, flush=True)
-        """) + textwrap.dedent(body)
+        """)
+        + textwrap.dedent(body)
+    )
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
@@ -122,6 +128,39 @@ def test_a_client_killed_while_it_starts_leaves_nothing(sif: Path, begin: str) -
     assert eventually(lambda: not singularity_named(begin), 60), singularity_named(begin)
 
 
+@pytest.mark.parametrize("step", ["_guard", "_make_directories", "_find", "_open_door"])
+def test_a_client_killed_at_a_step_of_its_start_leaves_nothing(sif: Path, begin: str, step: str) -> None:
+    before = f"""
+        import os, signal
+        from shellward.environments.singularity import instance
+        real = instance.{step}
+        def last(*args):
+            real(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+        instance.{step} = last
+        """
+    process = client(begin, sif, "", before=before, lease=2)
+    assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == -signal.SIGKILL
+    assert eventually(lambda: not singularity_named(begin), 60), singularity_named(begin)
+
+
+def test_a_start_that_outlives_its_client_and_its_lease_leaves_nothing(sif: Path, begin: str, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *"instance start "*) echo >{begun}; sleep 6;; esac\nexec {APPTAINER} "$@"\n'
+    )
+    slow.chmod(0o755)
+    process = client(begin, sif, "", binary=str(slow), lease=2)
+    assert eventually(begun.exists, 20)
+    process.kill()
+    process.communicate()
+    # Its guard waits for the start: ended before that, it would leave what comes up then.
+    assert eventually(lambda: not singularity_named(begin), 60), singularity_named(begin)
+    assert not eventually(lambda: bool(singularity_named(begin)), 8), singularity_named(begin)
+
+
 def test_what_has_lost_its_guard_too_goes_with_the_next_one(make: Make, begin: str) -> None:
     env = make()
     record = env.backend.record  # type: ignore[attr-defined]
@@ -129,6 +168,7 @@ def test_what_has_lost_its_guard_too_goes_with_the_next_one(make: Make, begin: s
     record.guard.signal(signal.SIGKILL, group=True)
     record.life.signal(signal.SIGKILL)
     assert record.life.gone(10)
+    assert record.guard.gone(10)  # one that is there still would see to it, after the lease
     with make():
         assert not [each for each in singularity_named(begin) if record.name in each]
 

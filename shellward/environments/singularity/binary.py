@@ -89,10 +89,16 @@ class Said(NamedTuple):
     errors: str
 
 
-def call(argv: Sequence[str], *, timeout: float = CALL_LIMIT, **options: str) -> Said:
+def call(argv: Sequence[str], *, timeout: float = CALL_LIMIT, lock: str | None = None, **options: str) -> Said:
     """Run the program to its end.
 
     Through files: an instance that it starts keeps the standard streams, so the end of a pipe would never come.
+
+    Args:
+        argv: the program and its words.
+        timeout: seconds that it may take.
+        lock: a file that is locked as long as it runs, whatever becomes of this process; no instance keeps the lock.
+        options: variables that it sees.
 
     Raises:
         EnvironmentUnavailable: it cannot be started, or takes too long; it is ended then.
@@ -100,7 +106,7 @@ def call(argv: Sequence[str], *, timeout: float = CALL_LIMIT, **options: str) ->
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                argv,
+                argv if lock is None else ["flock", "--close", lock, *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
