@@ -132,6 +132,32 @@ def test_accept_new_remembers_and_refuses_another_key(make: Make, keys: Path, tm
         assert str(caught.value).count("SHA256:") == 2
 
 
+def test_a_key_of_several_and_a_revoked_one(make: Make, keys: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    lines = [f"[127.*]:{PORT} {(keys / name).read_text()}" for name in ("jump.pub", "host.pub")]
+    known.write_text("".join(lines))
+    assert make(known_hosts=str(known)).run("echo in").stdout == "in\n"
+    known.write_text("".join(lines) + f"@revoked * {(keys / 'host.pub').read_text()}")
+    for policy in ("strict", "accept-new"):
+        with pytest.raises(EnvironmentUnavailable, match="is revoked"):
+            make(known_hosts=str(known), host_keys=policy)
+
+
+def test_the_files_of_ones_own_home(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is named: the configuration, what it includes, known hosts and key are where OpenSSH has them."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh" / "config.d").mkdir(parents=True)
+    (tmp_path / ".ssh" / "config").write_text("Include config.d/*\nHost *\n  User shellward-ssh\n")
+    (tmp_path / ".ssh" / "config.d" / "box").write_text(f"Host box\n  HostName 127.0.0.1\n  Port {PORT}\n")
+    for name, source in (("known_hosts", "known_hosts"), ("id_ed25519", "client")):
+        (tmp_path / ".ssh" / name).write_bytes((keys / source).read_bytes())
+    environment = environments.create("ssh", host="box")
+    try:
+        assert environment.run("id -un").stdout == "shellward-ssh\n"
+    finally:
+        environment.close()
+
+
 def test_hashed_names_of_known_hosts(make: Make, keys: Path, tmp_path: Path) -> None:
     known = tmp_path / "known"
     known.write_bytes((keys / "known_hosts").read_bytes())

@@ -10,7 +10,8 @@ from typing import Any
 
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.ssh.config import SshConfig
-from shellward.environments.ssh.target import Target, sdk
+from shellward.environments.ssh.sdk import sdk
+from shellward.environments.ssh.target import Target
 
 _MOST_TRIES = 5
 """OpenSSH's server hangs up after six (MaxAuthTries)."""

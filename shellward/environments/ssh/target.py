@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shellward.core.errors import ConfigError, MissingDependency
+from shellward.core.errors import ConfigError
 from shellward.environments.ssh.config import SshConfig
+from shellward.environments.ssh.openssh import Configuration
 
 _USUAL_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 _USUAL_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -50,19 +51,6 @@ class Target:
     command: str | None = None
 
 
-def sdk() -> Any:
-    """Import paramiko.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
-    try:
-        import paramiko
-    except ImportError as error:
-        raise MissingDependency("paramiko", "ssh") from error
-    return paramiko
-
-
 def resolve(settings: SshConfig) -> Target:
     """Work out where a host is.
 
@@ -81,24 +69,17 @@ def resolve(settings: SshConfig) -> Target:
     return replace(target, **changes)
 
 
-def _configuration(path: str) -> Any:
-    paramiko = sdk()
+def _configuration(path: str) -> Configuration:
     file = Path(path).expanduser() if path else None
-    if file is None or (not file.exists() and path == SshConfig(host="x").config_file):
-        return paramiko.SSHConfig()
-    try:
-        return paramiko.SSHConfig.from_path(str(file))
-    except (OSError, UnicodeDecodeError, paramiko.SSHException) as error:
-        raise ConfigError(f"ssh: config_file: {path!r} cannot be read: {' '.join(str(error).split())[:200]}") from error
+    if file is not None and not file.exists() and path == SshConfig(host="x").config_file:
+        return Configuration(None)
+    return Configuration(file)
 
 
-def _target(configuration: Any, name: str, user: str | None, port: int | None, depth: int = 0) -> Target:
+def _target(configuration: Configuration, name: str, user: str | None, port: int | None, depth: int = 0) -> Target:
     if depth > _MOST_JUMPS:
         raise ConfigError(f"ssh: config_file: ProxyJump of {name!r} goes through more than {_MOST_JUMPS} hosts")
-    try:
-        found = configuration.lookup(name)
-    except Exception as error:  # it raises errors of several libraries for what it cannot expand
-        raise ConfigError(f"ssh: config_file: {name!r}: {' '.join(str(error).split())[:200]}") from error
+    found = configuration.lookup(name)
     address = found.get("hostname", name)
     port = port or _port(found.get("port"), name)
     return Target(
@@ -122,7 +103,7 @@ def _target(configuration: Any, name: str, user: str | None, port: int | None, d
     )
 
 
-def _jump(configuration: Any, text: str | None, depth: int) -> Target | None:
+def _jump(configuration: Configuration, text: str | None, depth: int) -> Target | None:
     """Read ``[user@]host[:port],...``: the last one is what the target is reached from."""
     if _no_none(text) is None:
         return None
