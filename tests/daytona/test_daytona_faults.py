@@ -1,5 +1,6 @@
 """What breaks at Daytona, and what is said of it. Each fault is the service's; the SDK is the real one."""
 
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,6 +8,7 @@ import pytest
 
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.environments.daytona import client
 from shellward.environments.environment import Environment
 from shellward.testing.services.launch import Launched
 
@@ -97,6 +99,24 @@ def test_a_key_that_expires_meanwhile(service: Launched, env: Environment) -> No
         environments.list_environments("daytona")
     service.faults()
     assert env.run("echo c").stdout == "c\n"
+
+
+def test_a_daytona_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK alone would wait for ever."""
+    monkeypatch.setattr(client, "ANSWER", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("DAYTONA_API_KEY", "any")
+        monkeypatch.setenv("DAYTONA_API_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/api")
+        for call in (
+            lambda: environments.create("daytona", create_timeout=2),
+            lambda: environments.attach("daytona:any"),
+            lambda: environments.remove("daytona:any"),
+            lambda: environments.list_environments("daytona"),
+        ):
+            began = time.monotonic()
+            with pytest.raises(EnvironmentUnavailable, match=r"cannot be reached|in time"):
+                call()
+            assert time.monotonic() - began < 20
 
 
 def test_a_slow_service_is_waited_for(service: Launched) -> None:
