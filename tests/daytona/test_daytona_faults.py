@@ -1,8 +1,11 @@
 """What breaks at Daytona, and what is said of it. Each fault is the service's; the SDK is the real one."""
 
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -117,6 +120,57 @@ def test_a_daytona_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch
             with pytest.raises(EnvironmentUnavailable, match=r"cannot be reached|in time"):
                 call()
             assert time.monotonic() - began < 20
+
+
+def test_a_shell_that_opens_while_its_environment_closes_is_closed_too(
+    service: Launched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever reads from it waits for nobody, and ``close`` for him, where Daytona's answer comes first."""
+    env = environments.create("daytona")
+    env.run("true").check()
+    backend: Any = env.backend
+    opened: list[Any] = []
+    ends: list[object] = []
+    opening, closed = threading.Event(), threading.Event()
+    sandbox = backend.sandbox
+    start, close_channels, release = backend._start, backend._close_channels, backend._release
+    at_release: list[bool] = []
+
+    def held_up(wires: Any) -> None:
+        start(wires)
+        opened.extend(wire for wire, _ in wires)
+        opening.set()
+        closed.wait(10)
+
+    def closing() -> None:
+        close_channels()
+        closed.set()
+
+    def releasing() -> None:
+        at_release.extend(wire._closed for wire in opened)
+        release()  # takes the connections away without a word to who reads
+
+    def work() -> None:
+        try:
+            ends.append(env.session().run("true"))
+        except EnvironmentUnavailable as error:
+            ends.append(error)
+
+    monkeypatch.setattr(backend, "_start", held_up)
+    monkeypatch.setattr(backend, "_close_channels", closing)
+    monkeypatch.setattr(backend, "_release", releasing)
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert opening.wait(10)
+    # Daytona answers before the connections end, which they do a moment later.
+    backend.sandbox = SimpleNamespace(id=sandbox.id, delete=lambda: None, refresh_data=lambda: None, state="started")
+    env.close()
+    sandbox.delete()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert left(service) == []
+    assert isinstance(ends[0], EnvironmentUnavailable)
+    assert at_release == [True, True]
 
 
 def test_a_slow_service_is_waited_for(service: Launched) -> None:
