@@ -1,6 +1,7 @@
 """Instances: what a command sees of Apptainer itself (nothing), limits, layers, and what is left of all that."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,6 +80,44 @@ def test_a_read_only_instance_and_one_in_memory(make: Make) -> None:
     with make(writable="tmpfs") as env:
         expected = "written\n" if os.geteuid() == 0 else "refused\n"  # the files are root's
         assert env.run("touch /usr/x 2>/dev/null && echo written || echo refused").stdout == expected
+
+
+def test_gpus_are_no_must(make: Make) -> None:
+    """Where the machine has none, the program warns of that, and nobody hears it."""
+    with make(nv=True) as env:
+        result = env.run("echo works; echo err >&2")
+        assert (result.stdout, result.stderr) == ("works\n", "err\n")
+        if not Path("/dev/nvidiactl").exists():
+            assert env.run("ls /dev/nvidiactl").exit_code != 0
+
+
+def test_a_directory_of_this_machine_can_be_read_only(make: Make, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "file").write_text("from outside\n")
+    mounts = [
+        {"source": str(tmp_path), "target": "/seen", "read_only": True},
+        {"source": str(tmp_path), "target": "/shared"},
+    ]
+    with make(mounts=mounts) as env:
+        assert env.run("cat /seen/file").stdout == "from outside\n"
+        assert env.run("echo x >/seen/file").exit_code != 0
+        env.run("echo from inside >/shared/file").check()
+    assert (tmp_path / "file").read_text() == "from inside\n"
+
+
+def test_the_program_by_its_other_name(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SingularityCE is ``singularity``, and many an Apptainer has that name, too."""
+    places = [place for place in os.environ["PATH"].split(":") if not Path(place, APPTAINER).exists()]
+    for program in Path("/usr/bin").iterdir():
+        if program.name not in (APPTAINER, "singularity"):
+            (tmp_path / program.name).symlink_to(program)
+    (tmp_path / "singularity").symlink_to(shutil.which(APPTAINER) or "")
+    monkeypatch.setenv("PATH", ":".join([str(tmp_path), *places]))
+    assert binary.find() == str(tmp_path / "singularity")
+    with make() as env:
+        assert env.run("echo works").stdout == "works\n"
+    diagnosis = next(each for each in environments.doctor() if each.kind == "singularity")
+    assert str(tmp_path / "singularity") in diagnosis.summary
 
 
 def test_a_network_of_its_own(make: Make) -> None:
