@@ -80,6 +80,18 @@ def test_a_certificate_lets_in(make: Make, keys: Path, tmp_path: Path) -> None:
         make(identity_file=str(bare))
 
 
+def test_a_certificate_that_the_configuration_names(make: Make, keys: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.write_bytes((keys / "certified").read_bytes())
+    (tmp_path / "anywhere.pub").write_bytes((keys / "certified-cert.pub").read_bytes())
+    config = tmp_path / "config"
+    config.write_text(
+        f"Host shellward-target\n  IdentityFile {bare}\n  CertificateFile {tmp_path}/anywhere.pub\n"
+        + (keys / "config").read_text().replace(f"  IdentityFile {keys}/client\n", "")
+    )
+    assert make(config_file=str(config)).run("echo in").stdout == "in\n"
+
+
 @pytest.fixture
 def agent(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     address = tmp_path / "agent"
@@ -102,6 +114,22 @@ def test_a_key_of_an_agent(make: Make, keys: Path, tmp_path: Path) -> None:
     public.write_text("locked away")
     (tmp_path / "client.pub").write_bytes((keys / "client.pub").read_bytes())
     assert make(**plain, **known, identity_file=str(public)).run("echo in").stdout == "in\n"
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_certificate_of_an_agent(make: Make, keys: Path) -> None:
+    subprocess.run(["ssh-add", "-q", "-D"], check=True, capture_output=True)
+    subprocess.run(["ssh-add", "-q", keys / "certified"], check=True, capture_output=True)
+    listed = subprocess.run(["ssh-add", "-L"], check=True, capture_output=True, text=True).stdout
+    assert "ssh-ed25519-cert-v01@openssh.com" in listed
+    plain = {"host": "127.0.0.1", "port": PORT, "user": "shellward-ssh", "config_file": ""}
+    assert make(**plain, known_hosts=str(keys / "known_hosts")).run("echo in").stdout == "in\n"
+
+
+def test_small_packets_are_sent_at_once(make: Make) -> None:
+    """Nagle's algorithm would hold each command back for as long as 40 ms."""
+    connection = make().backend.pool.transports[0].sock._stream
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_an_unknown_host_is_refused_with_what_would_accept_it(make: Make, keys: Path, tmp_path: Path) -> None:
