@@ -120,6 +120,16 @@ def test_the_program_by_its_other_name(make: Make, tmp_path: Path, monkeypatch: 
     assert str(tmp_path / "singularity") in diagnosis.summary
 
 
+def test_a_host_without_util_linux_is_told(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / APPTAINER).symlink_to(shutil.which(APPTAINER) or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentUnavailable, match=r"setsid.*flock.*util-linux"):
+        make()
+    diagnosis = next(each for each in environments.doctor() if each.kind == "singularity")
+    assert not diagnosis.works
+    assert "util-linux" in diagnosis.advice
+
+
 def test_a_network_of_its_own(make: Make) -> None:
     with make(network="none") as env:
         assert env.run("cat /proc/net/dev | tail -n +3 | grep -v ' lo:' | grep -c :").stdout in ("0\n", "")

@@ -117,6 +117,22 @@ def test_a_key_of_an_agent(make: Make, keys: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("agent")
+def test_an_agent_that_the_configuration_names(
+    make: Make, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK")
+    text = (keys / "config").read_text().replace(f"  IdentityFile {keys}/client\n  IdentitiesOnly yes\n", "")
+    config = tmp_path / "config"
+    for line, is_in in ((f"IdentityAgent {tmp_path}/agent", True), (f"IdentityAgent {tmp_path}/nobody", False)):
+        config.write_text(f"Host *\n  {line}\n  IdentityFile none\n{text}")
+        if is_in:
+            assert make(config_file=str(config)).run("echo in").stdout == "in\n"
+            continue
+        with pytest.raises(EnvironmentUnavailable, match="does not let us in"):
+            make(config_file=str(config))
+
+
+@pytest.mark.usefixtures("agent")
 def test_a_certificate_of_an_agent(make: Make, keys: Path) -> None:
     subprocess.run(["ssh-add", "-q", "-D"], check=True, capture_output=True)
     subprocess.run(["ssh-add", "-q", keys / "certified"], check=True, capture_output=True)

@@ -200,6 +200,8 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Sing
     settings = parse_config(SingularityConfig, config, KIND)
     check(settings)
     program = binary.find(settings.binary)
+    if missing := binary.lacking():
+        raise EnvironmentUnavailable(f"instances need more than {program}: {missing}")
     image = resolve(program, settings, progress)
     _sweep()
     record = prepare(program, image, settings)
@@ -277,9 +279,9 @@ def doctor() -> Diagnosis:
 
 
 def _missing() -> str:
-    """Say what an ordinary user lacks; root needs none of it."""
-    if os.geteuid() == 0:
-        return ""
+    """Say what is missing beside the program; root needs less than an ordinary user."""
+    if (missing := binary.lacking()) or os.geteuid() == 0:
+        return missing
     for path in ("/proc/sys/user/max_user_namespaces", "/proc/sys/kernel/unprivileged_userns_clone"):
         try:
             if Path(path).read_text().strip() == "0":

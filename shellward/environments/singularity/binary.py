@@ -18,6 +18,8 @@ CALL_LIMIT: Final = 60.0
 """Seconds that one call of the program may take on a busy machine; a hanging file system must not hang us."""
 _ADMIN: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where mkfs and the like are, which it needs; an ordinary user's PATH lacks these on Debian."""
+_TOOLS: Final = ("setsid", "flock")
+"""Of util-linux: for the guard of an instance, and for its start."""
 # fmt: off
 _PASSED: Final = (
     "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST",
@@ -65,6 +67,12 @@ def find(named: str | None = None) -> str:
         f"{what} {'is not there' if named else 'is on PATH'}; install Apptainer "
         "(https://apptainer.org/docs/admin/latest/installation.html) or SingularityCE, or name it with binary="
     )
+
+
+def lacking() -> str:
+    """Say which other programs are not there, and what to do; empty: all are."""
+    missing = [name for name in _TOOLS if shutil.which(name) is None]
+    return f"no {' and no '.join(missing)} on PATH; install util-linux" if missing else ""
 
 
 def variables() -> dict[str, str]:

@@ -28,7 +28,7 @@ class Target:
         keys: files with private keys, in the order in which they are tried.
         certificates: files with certificates for those, on top of ``KEY-cert.pub``.
         only_keys: an agent's keys are tried only where they are among ``keys``.
-        agent: whether an agent is asked at all.
+        agent: where an agent listens; None: none is asked.
         known_hosts: files with host keys; the first is where new ones go.
         key_name: the name under which its key is known.
         accept_new: the key of an unknown host is remembered.
@@ -43,7 +43,7 @@ class Target:
     keys: tuple[str, ...]
     certificates: tuple[str, ...]
     only_keys: bool
-    agent: bool
+    agent: str | None
     known_hosts: tuple[str, ...]
     key_name: str
     accept_new: bool
@@ -90,11 +90,11 @@ def _target(configuration: Configuration, name: str, user: str | None, port: int
         keys=_files(found.get("identityfile")) or _usual_keys(),
         certificates=_files(found.get("certificatefile")),
         only_keys=str(found.get("identitiesonly", "no")).lower() == "yes",
-        agent=str(found.get("identityagent", "")).lower() != "none",
+        agent=_agent(str(found.get("identityagent", ""))),
         known_hosts=tuple(
             str(Path(each).expanduser())
             for key, usual in (("userknownhostsfile", _USUAL_HOSTS[:2]), ("globalknownhostsfile", _USUAL_HOSTS[2:]))
-            for each in (str(found[key]).split() if key in found else usual)
+            for each in (_known_hosts(str(found[key])) if key in found else usual)
         ),
         key_name=found.get("hostkeyalias") or (address if port == _DEFAULT_PORT else f"[{address}]:{port}"),
         accept_new=str(found.get("stricthostkeychecking", "")).lower() == "accept-new",
@@ -120,6 +120,20 @@ def _jump(configuration: Configuration, text: str | None, depth: int) -> Target 
         hop = _target(configuration, name, user or None, port, depth + 1)
         way = replace(hop, jump=way) if way is not None else hop
     return way
+
+
+def _agent(text: str) -> str | None:
+    """Read ``IdentityAgent``: a path, a variable that holds one, or none."""
+    if text.lower() == "none":
+        return None
+    if text in ("", "SSH_AUTH_SOCK") or text.startswith("$"):
+        return os.environ.get(text.strip("${}") or "SSH_AUTH_SOCK") or None
+    return str(Path(text).expanduser())
+
+
+def _known_hosts(text: str) -> list[str]:
+    """Read a list of files; ``none`` has no keys, and takes none."""
+    return ["/dev/null" if each.lower() == "none" else each for each in text.split()]
 
 
 def _port(text: str | None, name: str) -> int:

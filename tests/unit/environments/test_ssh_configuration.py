@@ -45,18 +45,19 @@ def test_what_is_read_of_the_usual_file(home: Path) -> None:
     assert (target.address, target.user, target.port) == ("box.example.org", "me", 2200)
     assert target.keys == (f"{home}/.ssh/one", f"{home}/.ssh/with blank")
     assert target.certificates == (f"{home}/.ssh/one-cert.pub",)
-    assert (target.only_keys, target.agent, target.accept_new) == (True, False, True)
+    assert (target.only_keys, target.agent, target.accept_new) == (True, None, True)
     assert target.known_hosts == (f"{home}/known", f"{home}/more", "/dev/null")
     assert target.key_name == "alias"
 
 
-def test_what_holds_without_any(home: Path) -> None:
+def test_what_holds_without_any(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     (home / ".ssh" / "id_ed25519").touch()
     target = resolve(SshConfig(host="box"))
     assert (target.address, target.user, target.port) == ("box", getpass.getuser(), 22)
     assert target.keys == (f"{home}/.ssh/id_ed25519",)
     assert target.known_hosts[0] == f"{home}/.ssh/known_hosts"
-    assert (target.only_keys, target.agent, target.accept_new, target.jump) == (False, True, False, None)
+    assert (target.only_keys, target.agent, target.accept_new, target.jump) == (False, None, False, None)
 
 
 def test_the_first_value_counts_and_settings_come_before_it(home: Path) -> None:
@@ -64,6 +65,29 @@ def test_the_first_value_counts_and_settings_come_before_it(home: Path) -> None:
     assert (found(home, text).user, found(home, text).port, found(home, text).address) == ("first", 2201, "box")
     assert found(home, text, "other").address == "elsewhere"
     assert resolve(SshConfig(host="box", user="mine", port=9)).user == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("", "/of/the/session"),
+        ("IdentityAgent SSH_AUTH_SOCK", "/of/the/session"),
+        ("IdentityAgent $OTHER", "/other"),
+        ("IdentityAgent ${OTHER}", "/other"),
+        ("IdentityAgent $UNSET", None),
+        ("IdentityAgent NONE", None),
+        ("IdentityAgent /a/path", "/a/path"),
+        ('IdentityAgent "~/with blank/agent"', "HOME/with blank/agent"),
+    ],
+)
+def test_where_the_agent_listens(home: Path, monkeypatch: pytest.MonkeyPatch, text: str, address: str | None) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/of/the/session")
+    monkeypatch.setenv("OTHER", "/other")
+    assert found(home, f"Host box\n  {text}\n").agent == (address and address.replace("HOME", str(home)))
+
+
+def test_known_hosts_that_are_none_are_no_file(home: Path) -> None:
+    assert found(home, "UserKnownHostsFile none\n").known_hosts[0] == "/dev/null"
 
 
 def test_a_way_through_others(home: Path) -> None:
