@@ -15,6 +15,8 @@ from shellward.testing.trial import eventually
 from .conftest import Make
 from .proxy import Proxy
 
+pytestmark = pytest.mark.slow
+
 COUNT = "i=0; while [ $i -lt 150 ]; do i=$((i+1)); echo line $i; echo err $i >&2; sleep 0.02; done; exit 7"
 LINES = [f"line {number}" for number in range(1, 151)]
 
