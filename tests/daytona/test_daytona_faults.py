@@ -1,6 +1,8 @@
 """What breaks at Daytona, and what is said of it. Each fault is the service's; the SDK is the real one."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,7 @@ from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments.daytona import client
 from shellward.environments.environment import Environment
 from shellward.testing.services.launch import Launched
+from shellward.testing.trial import eventually
 
 
 def left(service: Launched) -> list[str]:
@@ -198,6 +201,23 @@ def test_what_nobody_uses_is_stopped_and_gone(service: Launched) -> None:
     while left(service) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left(service) == []
+
+
+def test_a_client_that_is_killed_leaves_nothing(service: Launched) -> None:
+    body = (
+        "from shellward import environments\n"
+        "env = environments.create('daytona', lease=2, auto_stop=1)\n"
+        "env.run('sleep 600 & setsid sleep 600 & echo')\n"
+        "print(env.handle, flush=True)\n"
+        "env.run('sleep 600')\n"
+    )
+    client = subprocess.Popen([sys.executable, "-c", body], stdout=subprocess.PIPE, text=True)
+    assert client.stdout is not None
+    handle = client.stdout.readline().strip()
+    assert [f"daytona:{each}" for each in left(service)] == [handle]
+    client.kill()
+    client.communicate()
+    assert eventually(lambda: not left(service), 20)
 
 
 def test_no_sandbox_outlives_its_time(service: Launched) -> None:
