@@ -1,5 +1,6 @@
 """What breaks at Daytona, and what is said of it. Each fault is the service's; the SDK is the real one."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -174,6 +175,24 @@ def test_a_shell_that_opens_while_its_environment_closes_is_closed_too(
     assert left(service) == []
     assert isinstance(ends[0], EnvironmentUnavailable)
     assert at_release == [True, True]
+
+
+def test_who_reads_from_a_channel_hears_that_it_was_closed(env: Environment) -> None:
+    """On one processor the reader runs only when the connection is gone, and with it what its end had to tell."""
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        for _ in range(20):
+            channel = env.backend.open(["cat"])
+            reader = threading.Thread(target=lambda channel=channel: [0 for _ in iter(lambda: channel.read(20), None)])
+            reader.start()
+            time.sleep(0.05)
+            channel.close()
+            reader.join(5)
+            assert not reader.is_alive()
+            assert channel.read(0) is None
+    finally:
+        os.sched_setaffinity(0, processors)
 
 
 def test_a_slow_service_is_waited_for(service: Launched) -> None:

@@ -1,6 +1,7 @@
 """Channels of the toolbox: one terminal for a process that has a terminal, two for one that has none (see boot)."""
 
 import contextlib
+import os
 import select
 import threading
 import time
@@ -79,12 +80,16 @@ class PairChannel:
         self._sent = 0
         self._closed = False
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
         self._out = Stream(key, self._word_of_data)
         self._err = Stream(key, self._word_of_control)
         self._asked: list[bytes] = []
         self._epoll = select.epoll()
         self._wires = {data.fileno(): data, control.fileno(): control}
-        for descriptor in self._wires:
+        # A connection that is closed while somebody waits for it in epoll wakes nobody for sure: what its shutdown has
+        # to tell is gone with it.
+        self._bell = os.eventfd(0, os.EFD_CLOEXEC)
+        for descriptor in (*self._wires, self._bell):
             self._epoll.register(descriptor, select.EPOLLIN)
 
     def fileno(self) -> int:
@@ -94,18 +99,18 @@ class PairChannel:
     def read(self, timeout: float | None = None) -> Sequence[Piece] | None:
         """See Channel."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not self._over():
-            pending = [wire for wire in self._wires.values() if wire.pending()]
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not pending:
-                try:
-                    events = self._epoll.poll(left)
-                except (OSError, ValueError):
-                    return None  # closed meanwhile
-                pending = [self._wires[descriptor] for descriptor, _ in events if descriptor in self._wires]
-            pieces = [piece for wire in pending for piece in self._take(wire)]
-            if pieces or not pending:
-                return pieces
+        with self._reading:
+            while not self._over():
+                pending = [wire for wire in self._wires.values() if wire.pending()]
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                if not pending:
+                    ready = {descriptor for descriptor, _ in self._epoll.poll(left)}
+                    if self._bell in ready:
+                        break
+                    pending = [wire for descriptor, wire in self._wires.items() if descriptor in ready]
+                pieces = [piece for wire in pending for piece in self._take(wire)]
+                if pieces or not pending:
+                    return pieces
         return None
 
     def _over(self) -> bool:
@@ -202,11 +207,14 @@ class PairChannel:
             if self._closed:
                 return
             self._closed = True
+        os.eventfd_write(self._bell, 1)
         with contextlib.suppress(ConnectionLost):
             self._control.write(b"q\n", 1.0)
-        self._epoll.close()
         self._data.close()
         self._control.close()
+        with self._reading:  # who was in there has heard the bell
+            self._epoll.close()
+            os.close(self._bell)
         self._release()
 
 
