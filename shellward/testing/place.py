@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import textwrap
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -283,48 +282,6 @@ def ssh_left_behind(user: str) -> Callable[[], list[str]]:
         ]
 
     return left
-
-
-def _instances() -> list[dict[str, Any]]:
-    done = subprocess.run(["apptainer", "-s", "instance", "list", "--json"], capture_output=True, check=False)
-    return list(json.loads(done.stdout)["instances"]) if done.returncode == 0 else []
-
-
-def singularity_processes(env: Viewed) -> list[Seen]:
-    """Read the processes of an instance's PID namespace from this machine's table; ``apptainer`` says which that is."""
-    name = env.handle.partition(":")[2]
-    found = []
-    for instance in _instances():
-        if instance["instance"] != name:
-            continue
-        namespace = Path(f"/proc/{instance['pid']}/ns/pid")
-        for row in local_processes():
-            try:
-                if Path(f"/proc/{row.pid}/ns/pid").readlink() == namespace.readlink():
-                    found.append(row)
-            except OSError:
-                continue  # it has ended, or is another user's
-    return found
-
-
-def singularity_removes(env: Environment) -> None:
-    """End the instance from under the client."""
-    name = env.handle.partition(":")[2]
-    subprocess.run(["apptainer", "-s", "instance", "stop", "--force", name], capture_output=True, check=True)
-
-
-def singularity_named(begin: str) -> list[str]:
-    """List instances of this user's whose names begin so, and their directories, records, logs and guards."""
-    names = [str(instance["instance"]) for instance in _instances()]
-    state = os.environ.get("SHELLWARD_HOME") or "~/.local/state/shellward"
-    places = [tempfile.gettempdir(), "/dev/shm", os.environ.get("XDG_RUNTIME_DIR") or "/dev/shm"]
-    return [
-        *(name for name in names if name.startswith(begin)),
-        *(str(path) for place in {*places} for path in Path(place).glob(f"shellward-*{begin}*")),
-        *(str(path) for path in Path("~/.apptainer/instances").expanduser().rglob(f"{begin}*")),
-        *(str(path) for path in Path(state).expanduser().rglob(f"{begin}*")),
-        *(row.args[:200] for row in local_processes() if "shellward-guard" in row.args and begin in row.args),
-    ]
 
 
 TABLE = r"""

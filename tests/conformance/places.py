@@ -24,10 +24,8 @@ from shellward.testing.place import (
     local_processes,
     local_small_disk,
     service_restart,
-    singularity_named,
-    singularity_processes,
-    singularity_removes,
 )
+from shellward.testing.singularity_place import singularity_named, singularity_processes, singularity_removes
 
 from .common import IS_ROOT, LABEL, ROOT, RUN, can_mount
 from .places_daytona import daytona, daytona_cloud, why_no_key

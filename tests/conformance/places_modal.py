@@ -26,7 +26,10 @@ def modal(name: str, image: str, **more: Any) -> Place:
         large_file=100_000_000,
         config={"image": image, "labels": {LABEL: f"{name}-{RUN}"}, "ports": [8765]},
         processes=lambda env: service().processes(env.handle.partition(":")[2]),
-        left_behind=lambda: [each["id"] for each in service().sandboxes(tags={LABEL: f"{name}-{RUN}"})],
+        left_behind=lambda: [
+            *(each["id"] for each in service().sandboxes(tags={LABEL: f"{name}-{RUN}"})),
+            *service().lacking(),  # what the SDK called and the service does not know
+        ],
         faults=Faults(
             kill_sandbox=lambda env: service().end(env.handle.partition(":")[2]),
             restart_daemon="the SDK comes back to a service that was away, and commands go on; tests/modal_backend",

@@ -1,14 +1,23 @@
 """What breaks at Daytona, and what is said of it. Each fault is the service's; the SDK is the real one."""
 
+import os
+import socket
+import subprocess
+import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.environments.daytona import client
 from shellward.environments.environment import Environment
 from shellward.testing.services.launch import Launched
+from shellward.testing.trial import eventually
 
 
 def left(service: Launched) -> list[str]:
@@ -99,6 +108,93 @@ def test_a_key_that_expires_meanwhile(service: Launched, env: Environment) -> No
     assert env.run("echo c").stdout == "c\n"
 
 
+def test_a_daytona_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK alone would wait for ever."""
+    monkeypatch.setattr(client, "ANSWER", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("DAYTONA_API_KEY", "any")
+        monkeypatch.setenv("DAYTONA_API_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/api")
+        for call in (
+            lambda: environments.create("daytona", create_timeout=2),
+            lambda: environments.attach("daytona:any"),
+            lambda: environments.remove("daytona:any"),
+            lambda: environments.list_environments("daytona"),
+        ):
+            began = time.monotonic()
+            with pytest.raises(EnvironmentUnavailable, match=r"cannot be reached|in time"):
+                call()
+            assert time.monotonic() - began < 20
+
+
+def test_a_shell_that_opens_while_its_environment_closes_is_closed_too(
+    service: Launched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever reads from it waits for nobody, and ``close`` for him, where Daytona's answer comes first."""
+    env = environments.create("daytona")
+    env.run("true").check()
+    backend: Any = env.backend
+    opened: list[Any] = []
+    ends: list[object] = []
+    opening, closed = threading.Event(), threading.Event()
+    sandbox = backend.sandbox
+    start, close_channels, release = backend._start, backend._close_channels, backend._release
+    at_release: list[bool] = []
+
+    def held_up(wires: Any) -> None:
+        start(wires)
+        opened.extend(wire for wire, _ in wires)
+        opening.set()
+        closed.wait(10)
+
+    def closing() -> None:
+        close_channels()
+        closed.set()
+
+    def releasing() -> None:
+        at_release.extend(wire._closed for wire in opened)
+        release()  # takes the connections away without a word to who reads
+
+    def work() -> None:
+        try:
+            ends.append(env.session().run("true"))
+        except EnvironmentUnavailable as error:
+            ends.append(error)
+
+    monkeypatch.setattr(backend, "_start", held_up)
+    monkeypatch.setattr(backend, "_close_channels", closing)
+    monkeypatch.setattr(backend, "_release", releasing)
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert opening.wait(10)
+    # Daytona answers before the connections end, which they do a moment later.
+    backend.sandbox = SimpleNamespace(id=sandbox.id, delete=lambda: None, refresh_data=lambda: None, state="started")
+    env.close()
+    sandbox.delete()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert left(service) == []
+    assert isinstance(ends[0], EnvironmentUnavailable)
+    assert at_release == [True, True]
+
+
+def test_who_reads_from_a_channel_hears_that_it_was_closed(env: Environment) -> None:
+    """On one processor the reader runs only when the connection is gone, and with it what its end had to tell."""
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        for _ in range(20):
+            channel = env.backend.open(["cat"])
+            reader = threading.Thread(target=lambda channel=channel: [0 for _ in iter(lambda: channel.read(20), None)])
+            reader.start()
+            time.sleep(0.05)
+            channel.close()
+            reader.join(5)
+            assert not reader.is_alive()
+            assert channel.read(0) is None
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
 def test_a_slow_service_is_waited_for(service: Launched) -> None:
     service.faults(delay=0.5)
     with environments.create("daytona") as env:
@@ -124,6 +220,23 @@ def test_what_nobody_uses_is_stopped_and_gone(service: Launched) -> None:
     while left(service) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left(service) == []
+
+
+def test_a_client_that_is_killed_leaves_nothing(service: Launched) -> None:
+    body = (
+        "from shellward import environments\n"
+        "env = environments.create('daytona', lease=2, auto_stop=1)\n"
+        "env.run('sleep 600 & setsid sleep 600 & echo')\n"
+        "print(env.handle, flush=True)\n"
+        "env.run('sleep 600')\n"
+    )
+    client = subprocess.Popen([sys.executable, "-c", body], stdout=subprocess.PIPE, text=True)
+    assert client.stdout is not None
+    handle = client.stdout.readline().strip()
+    assert [f"daytona:{each}" for each in left(service)] == [handle]
+    client.kill()
+    client.communicate()
+    assert eventually(lambda: not left(service), 20)
 
 
 def test_no_sandbox_outlives_its_time(service: Launched) -> None:

@@ -97,6 +97,17 @@ def test_prune_removes_what_nobody_owns(service: ModalService, create: Create) -
     assert [f"modal:{each['id']}" for each in service.sandboxes()] == [owned.handle]
 
 
+def test_a_command_is_one_write_on_streams_that_are_open(service: ModalService, create: Create) -> None:
+    env = create()
+    env.run("true").check()
+    before = len(service.calls())
+    for number in range(10):
+        assert env.run(f"echo {number}; echo err >&2").stdout == f"{number}\n"
+    made = service.calls()[before:]
+    assert made.count("TaskExecStdinWrite") == 10
+    assert set(made) == {"TaskExecStdinWrite"}
+
+
 def test_without_a_token_there_is_nothing_to_list(service: ModalService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODAL_TOKEN_ID", "")
     monkeypatch.setenv("MODAL_CONFIG_PATH", "/no/such")

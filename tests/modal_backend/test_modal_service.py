@@ -10,6 +10,7 @@ import pytest
 
 from shellward import environments
 from shellward.core.errors import EnvironmentUnavailable
+from shellward.testing.services.modal import ModalService
 from shellward.testing.services.modal.faults import parse
 
 from .conftest import IMAGE
@@ -42,6 +43,21 @@ def test_faults_from_the_command_line_and_by_the_socket(tmp_path: Path, monkeypa
             environments.create("modal", image=IMAGE)
         service.stdin.close()
         assert service.wait(20) == 0
+
+
+def test_a_call_that_the_service_lacks_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK calls something that no environment needs."""
+    import modal
+
+    with ModalService() as service:
+        for name, value in service.variables.items():
+            monkeypatch.setenv(name, value)
+        service.assert_complete()
+        with modal.Client.from_credentials("ak-x", "as-x") as client, pytest.raises(modal.exception.Error):
+            modal.Dict.from_name("anything", create_if_missing=True, client=client).hydrate()
+        assert service.lacking() == ["DictGetOrCreate"]
+        with pytest.raises(AssertionError, match=r"lacks.*DictGetOrCreate"):
+            service.assert_complete()
 
 
 def test_a_fault_is_read() -> None:

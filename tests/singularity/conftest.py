@@ -11,7 +11,7 @@ import pytest
 
 from shellward import environments
 from shellward.environments import Environment
-from shellward.testing.place import singularity_named
+from shellward.testing.singularity_place import singularity_named
 from shellward.testing.trial import eventually
 
 SIF = Path(os.environ.get("SHELLWARD_TEST_IMAGES", "/var/cache/shellward-tests"), "sandbox.sif")

@@ -14,6 +14,7 @@ from shellward.environments.singularity.config import SingularityConfig
 from shellward.environments.singularity.images import resolve
 
 from .conftest import APPTAINER, definition
+from .registry import Registry
 
 
 def test_a_definition_is_built_once_and_again_when_its_files_change(
@@ -89,6 +90,30 @@ def test_who_waits_for_a_build_does_not_wait_for_ever(busybox: Path, cache: Path
 def test_never_means_never() -> None:
     with pytest.raises(EnvironmentUnavailable, match="pull is never"):
         resolve(APPTAINER, SingularityConfig(image="docker://nobody/nothing", pull="never"))
+
+
+def test_an_image_of_a_registry_is_fetched_once(
+    make: Callable[..., Environment], busybox: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPTAINER_NOHTTPS", "true")
+    monkeypatch.setenv("APPTAINER_CACHEDIR", str(cache.parent))
+    with Registry(busybox) as registry:
+        image = f"docker://127.0.0.1:{registry.port}/some/busybox:latest"
+        steps: list[str] = []
+        with make(image=image, progress=steps.append) as env:
+            assert env.run("echo works").stdout == "works\n"
+            assert env.capabilities.shell == "sh"
+        assert steps
+        assert any("/blobs/" in path for path in registry.asked)
+        registry.asked.clear()
+        for pull in ("missing", "never"):
+            resolve(APPTAINER, SingularityConfig(image=image, pull=pull))
+        assert registry.asked == []
+        resolve(APPTAINER, SingularityConfig(image=image, pull="always"))
+        assert registry.asked
+        with pytest.raises(EnvironmentUnavailable, match="cannot be fetched"):
+            resolve(APPTAINER, SingularityConfig(image=image.replace(":latest", ":other")))
+    assert len(list(cache.glob("*.sif"))) == 1
 
 
 def test_a_registry_that_is_not_there(cache: Path) -> None:

@@ -1,6 +1,7 @@
 """Instances: what a command sees of Apptainer itself (nothing), limits, layers, and what is left of all that."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from shellward import environments
 from shellward.core.errors import EnvironmentUnavailable, Unsupported
 from shellward.environments import Environment
 from shellward.environments.singularity import binary
-from shellward.testing.place import singularity_named, singularity_processes
+from shellward.testing.singularity_place import singularity_named, singularity_processes
 from shellward.testing.trial import eventually
+
+from .conftest import APPTAINER
 
 Make = Callable[..., Environment]
 
@@ -79,6 +82,54 @@ def test_a_read_only_instance_and_one_in_memory(make: Make) -> None:
         assert env.run("touch /usr/x 2>/dev/null && echo written || echo refused").stdout == expected
 
 
+def test_gpus_are_no_must(make: Make) -> None:
+    """Where the machine has none, the program warns of that, and nobody hears it."""
+    with make(nv=True) as env:
+        result = env.run("echo works; echo err >&2")
+        assert (result.stdout, result.stderr) == ("works\n", "err\n")
+        if not Path("/dev/nvidiactl").exists():
+            assert env.run("ls /dev/nvidiactl").exit_code != 0
+
+
+def test_a_directory_of_this_machine_can_be_read_only(make: Make, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "file").write_text("from outside\n")
+    mounts = [
+        {"source": str(tmp_path), "target": "/seen", "read_only": True},
+        {"source": str(tmp_path), "target": "/shared"},
+    ]
+    with make(mounts=mounts) as env:
+        assert env.run("cat /seen/file").stdout == "from outside\n"
+        assert env.run("echo x >/seen/file").exit_code != 0
+        env.run("echo from inside >/shared/file").check()
+    assert (tmp_path / "file").read_text() == "from inside\n"
+
+
+def test_the_program_by_its_other_name(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SingularityCE is ``singularity``, and many an Apptainer has that name, too."""
+    places = [place for place in os.environ["PATH"].split(":") if not Path(place, APPTAINER).exists()]
+    for program in Path("/usr/bin").iterdir():
+        if program.name not in (APPTAINER, "singularity"):
+            (tmp_path / program.name).symlink_to(program)
+    (tmp_path / "singularity").symlink_to(shutil.which(APPTAINER) or "")
+    monkeypatch.setenv("PATH", ":".join([str(tmp_path), *places]))
+    assert binary.find() == str(tmp_path / "singularity")
+    with make() as env:
+        assert env.run("echo works").stdout == "works\n"
+    diagnosis = next(each for each in environments.doctor() if each.kind == "singularity")
+    assert str(tmp_path / "singularity") in diagnosis.summary
+
+
+def test_a_host_without_util_linux_is_told(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / APPTAINER).symlink_to(shutil.which(APPTAINER) or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentUnavailable, match=r"setsid.*flock.*util-linux"):
+        make()
+    diagnosis = next(each for each in environments.doctor() if each.kind == "singularity")
+    assert not diagnosis.works
+    assert "util-linux" in diagnosis.advice
+
+
 def test_a_network_of_its_own(make: Make) -> None:
     with make(network="none") as env:
         assert env.run("cat /proc/net/dev | tail -n +3 | grep -v ' lo:' | grep -c :").stdout in ("0\n", "")
@@ -86,13 +137,17 @@ def test_a_network_of_its_own(make: Make) -> None:
             env.expose(80)
 
 
-def client(begin: str, sif: Path, body: str, **config: object) -> "subprocess.Popen[str]":
-    code = textwrap.dedent(f"""
+def client(begin: str, sif: Path, body: str, before: str = "", **config: object) -> "subprocess.Popen[str]":
+    code = (
+        textwrap.dedent(before)
+        + textwrap.dedent(f"""
         import os, signal, sys, time
         from shellward import environments
         env = environments.create("singularity", image={str(sif)!r}, name={begin!r}, **{config!r})
         print(env.handle, flush=True)
-        """) + textwrap.dedent(body)
+        """)
+        + textwrap.dedent(body)
+    )
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
@@ -122,6 +177,39 @@ def test_a_client_killed_while_it_starts_leaves_nothing(sif: Path, begin: str) -
     assert eventually(lambda: not singularity_named(begin), 60), singularity_named(begin)
 
 
+@pytest.mark.parametrize("step", ["_guard", "_make_directories", "_find", "_open_door"])
+def test_a_client_killed_at_a_step_of_its_start_leaves_nothing(sif: Path, begin: str, step: str) -> None:
+    before = f"""
+        import os, signal
+        from shellward.environments.singularity import instance
+        real = instance.{step}
+        def last(*args):
+            real(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+        instance.{step} = last
+        """
+    process = client(begin, sif, "", before=before, lease=2)
+    assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == -signal.SIGKILL
+    assert eventually(lambda: not singularity_named(begin), 60), singularity_named(begin)
+
+
+def test_a_start_that_outlives_its_client_and_its_lease_leaves_nothing(sif: Path, begin: str, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *"instance start "*) echo >{begun}; sleep 6;; esac\nexec {APPTAINER} "$@"\n'
+    )
+    slow.chmod(0o755)
+    process = client(begin, sif, "", binary=str(slow), lease=2)
+    assert eventually(begun.exists, 20)
+    process.kill()
+    process.communicate()
+    # Its guard waits for the start: ended before that, it would leave what comes up then.
+    assert eventually(lambda: not singularity_named(begin), 60), singularity_named(begin)
+    assert not eventually(lambda: bool(singularity_named(begin)), 8), singularity_named(begin)
+
+
 def test_what_has_lost_its_guard_too_goes_with_the_next_one(make: Make, begin: str) -> None:
     env = make()
     record = env.backend.record  # type: ignore[attr-defined]
@@ -129,6 +217,7 @@ def test_what_has_lost_its_guard_too_goes_with_the_next_one(make: Make, begin: s
     record.guard.signal(signal.SIGKILL, group=True)
     record.life.signal(signal.SIGKILL)
     assert record.life.gone(10)
+    assert record.guard.gone(10)  # one that is there still would see to it, after the lease
     with make():
         assert not [each for each in singularity_named(begin) if record.name in each]
 

@@ -80,6 +80,18 @@ def test_a_certificate_lets_in(make: Make, keys: Path, tmp_path: Path) -> None:
         make(identity_file=str(bare))
 
 
+def test_a_certificate_that_the_configuration_names(make: Make, keys: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.write_bytes((keys / "certified").read_bytes())
+    (tmp_path / "anywhere.pub").write_bytes((keys / "certified-cert.pub").read_bytes())
+    config = tmp_path / "config"
+    config.write_text(
+        f"Host shellward-target\n  IdentityFile {bare}\n  CertificateFile {tmp_path}/anywhere.pub\n"
+        + (keys / "config").read_text().replace(f"  IdentityFile {keys}/client\n", "")
+    )
+    assert make(config_file=str(config)).run("echo in").stdout == "in\n"
+
+
 @pytest.fixture
 def agent(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     address = tmp_path / "agent"
@@ -102,6 +114,38 @@ def test_a_key_of_an_agent(make: Make, keys: Path, tmp_path: Path) -> None:
     public.write_text("locked away")
     (tmp_path / "client.pub").write_bytes((keys / "client.pub").read_bytes())
     assert make(**plain, **known, identity_file=str(public)).run("echo in").stdout == "in\n"
+
+
+@pytest.mark.usefixtures("agent")
+def test_an_agent_that_the_configuration_names(
+    make: Make, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK")
+    text = (keys / "config").read_text().replace(f"  IdentityFile {keys}/client\n  IdentitiesOnly yes\n", "")
+    config = tmp_path / "config"
+    for line, is_in in ((f"IdentityAgent {tmp_path}/agent", True), (f"IdentityAgent {tmp_path}/nobody", False)):
+        config.write_text(f"Host *\n  {line}\n  IdentityFile none\n{text}")
+        if is_in:
+            assert make(config_file=str(config)).run("echo in").stdout == "in\n"
+            continue
+        with pytest.raises(EnvironmentUnavailable, match="does not let us in"):
+            make(config_file=str(config))
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_certificate_of_an_agent(make: Make, keys: Path) -> None:
+    subprocess.run(["ssh-add", "-q", "-D"], check=True, capture_output=True)
+    subprocess.run(["ssh-add", "-q", keys / "certified"], check=True, capture_output=True)
+    listed = subprocess.run(["ssh-add", "-L"], check=True, capture_output=True, text=True).stdout
+    assert "ssh-ed25519-cert-v01@openssh.com" in listed
+    plain = {"host": "127.0.0.1", "port": PORT, "user": "shellward-ssh", "config_file": ""}
+    assert make(**plain, known_hosts=str(keys / "known_hosts")).run("echo in").stdout == "in\n"
+
+
+def test_small_packets_are_sent_at_once(make: Make) -> None:
+    """Nagle's algorithm would hold each command back for as long as 40 ms."""
+    connection = make().backend.pool.transports[0].sock._stream
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_an_unknown_host_is_refused_with_what_would_accept_it(make: Make, keys: Path, tmp_path: Path) -> None:
@@ -130,6 +174,32 @@ def test_accept_new_remembers_and_refuses_another_key(make: Make, keys: Path, tm
             make(known_hosts=str(known), host_keys=policy)
         assert "ssh-keygen -R" in str(caught.value)
         assert str(caught.value).count("SHA256:") == 2
+
+
+def test_a_key_of_several_and_a_revoked_one(make: Make, keys: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    lines = [f"[127.*]:{PORT} {(keys / name).read_text()}" for name in ("jump.pub", "host.pub")]
+    known.write_text("".join(lines))
+    assert make(known_hosts=str(known)).run("echo in").stdout == "in\n"
+    known.write_text("".join(lines) + f"@revoked * {(keys / 'host.pub').read_text()}")
+    for policy in ("strict", "accept-new"):
+        with pytest.raises(EnvironmentUnavailable, match="is revoked"):
+            make(known_hosts=str(known), host_keys=policy)
+
+
+def test_the_files_of_ones_own_home(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is named: the configuration, what it includes, known hosts and key are where OpenSSH has them."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh" / "config.d").mkdir(parents=True)
+    (tmp_path / ".ssh" / "config").write_text("Include config.d/*\nHost *\n  User shellward-ssh\n")
+    (tmp_path / ".ssh" / "config.d" / "box").write_text(f"Host box\n  HostName 127.0.0.1\n  Port {PORT}\n")
+    for name, source in (("known_hosts", "known_hosts"), ("id_ed25519", "client")):
+        (tmp_path / ".ssh" / name).write_bytes((keys / source).read_bytes())
+    environment = environments.create("ssh", host="box")
+    try:
+        assert environment.run("id -un").stdout == "shellward-ssh\n"
+    finally:
+        environment.close()
 
 
 def test_hashed_names_of_known_hosts(make: Make, keys: Path, tmp_path: Path) -> None:

@@ -55,3 +55,14 @@ def test_recipe_names_no_server(recipe: Path) -> None:
     """Packages come from where the machine itself gets them: a named mirror works on some machines only."""
     text = recipe.read_text()
     assert not re.findall(r"\b(?:https?|ftp)://\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:org|com|net|io/)\b\S*", text)
+
+
+@pytest.mark.parametrize("script", [".ci/nightly", "tests/run --cloud"])
+def test_real_accounts_without_credentials_are_a_failure_at_once(script: str) -> None:
+    variables = {"PATH": os.environ["PATH"], "MODAL_TOKEN_ID": "only-half"}
+    done = subprocess.run(
+        ["bash", *script.split()], cwd=ROOT, env=variables, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 1
+    assert "no credentials" in done.stderr
+    assert "making .venv" not in done.stderr

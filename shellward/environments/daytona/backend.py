@@ -29,6 +29,7 @@ _READY = 20.0
 _PAUSES = (0.3, 1.0)
 _RENEW = 10.0
 """Seconds between two signs of life; Daytona counts in minutes."""
+_CLOSED = "the environment was closed"
 
 
 class DaytonaBackend:
@@ -83,7 +84,7 @@ class DaytonaBackend:
         if user is not None:
             raise Unsupported("run as another user", KIND, "name the user when you create one")
         if self._ended:
-            raise EnvironmentUnavailable("the environment was closed")
+            raise EnvironmentUnavailable(_CLOSED)
         variables = {**self._kept.env, **(env or {})}
         cwd = cwd or self._kept.cwd
         key = secrets.token_hex(16)
@@ -100,11 +101,11 @@ class DaytonaBackend:
             raise
         channel = PairChannel(data, control, key, lambda: self._forget(channel))
         try:
+            self._remember(channel)
             self._start([(data, first), (control, second)])
         except BaseException:
             channel.close()
             raise
-        self._remember(channel)
         return channel
 
     def _terminal(
@@ -123,12 +124,12 @@ class DaytonaBackend:
 
         channel = TerminalChannel(wire, boot.ready(key), resize, lambda: self._end_terminal(name, channel))
         try:
+            self._remember(channel)
             self._start([(wire, text)])
             channel.await_start(_READY)
         except BaseException:
             channel.close()
             raise
-        self._remember(channel)
         return channel
 
     def _wire(self, size: PtySize) -> Wire:
@@ -158,7 +159,10 @@ class DaytonaBackend:
             wire.write(boot.lines(text, key), _READY)
 
     def _remember(self, channel: PairChannel | TerminalChannel) -> None:
+        """Have it closed with the rest, from its first moment on: who reads from one that is not waits in vain."""
         with self._lock:
+            if self._ended:
+                raise EnvironmentUnavailable(_CLOSED)
             self._channels.add(channel)
 
     def _forget(self, channel: PairChannel | TerminalChannel) -> None:
@@ -228,6 +232,8 @@ class DaytonaBackend:
 
     def detach(self) -> None:
         """See Backend."""
+        with self._lock:
+            self._ended = True
         self._close_channels()
         self._release()
 

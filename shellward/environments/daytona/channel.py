@@ -89,7 +89,7 @@ class PairChannel:
         for descriptor in self._wires:
             self._epoll.register(descriptor, select.EPOLLIN)
         # A connection that is closed vanishes from epoll, and whoever waits there may not notice: this one stays.
-        self._wake = os.eventfd(0)
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC)
         self._epoll.register(self._wake, select.EPOLLIN)
 
     def fileno(self) -> int:
@@ -211,9 +211,9 @@ class PairChannel:
             if self._closed:
                 return
             self._closed = True
+        os.eventfd_write(self._wake, 1)
         with contextlib.suppress(ConnectionLost):
             self._control.write(b"q\n", 1.0)
-        os.eventfd_write(self._wake, 1)
         self._data.close()
         self._control.close()
         with self._reading:

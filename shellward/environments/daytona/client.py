@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from shellward.core.errors import EnvironmentUnavailable, MissingDependency
@@ -17,6 +18,9 @@ _KEY: Final = "make one at https://app.daytona.io/dashboard/keys and set DAYTONA
 _WORDS: Final = 300
 _PAUSES: Final = (0.3, 1.0)
 _PATIENCE: Final = 10.0
+CONNECT: Final = 10.0
+ANSWER: Final = 20.0
+"""Seconds for a connection, and of silence until a call of the API is given up where the SDK would wait for ever."""
 T = TypeVar("T")
 _quiet = threading.Lock()
 """Filters of warnings are the whole process's."""
@@ -59,17 +63,43 @@ class Client:
         with _quiet, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             self.api = daytona.Daytona(config)
+        for rest in self._rest():
+            rest.request = partial(_in_time, rest.request)
+            rest.pool_manager.connection_pool_kw.setdefault("retries", _no_silence_twice())
+
+    def _rest(self) -> Iterator[Any]:
+        """What makes the HTTP calls below the SDK: to the API, and to sandboxes' daemons (0.226)."""
+        for part in ("_api_client", "_toolbox_api_client"):
+            rest = getattr(getattr(self.api, part, None), "rest_client", None)
+            if rest is not None:
+                yield rest
 
     def close(self) -> None:
         """Close its connections. The SDK leaves that to the garbage collector (0.226)."""
-        for part in ("_api_client", "_toolbox_api_client"):
-            rest = getattr(getattr(self.api, part, None), "rest_client", None)
-            pools = getattr(rest, "pool_manager", None)
-            if pools is not None:
-                pools.clear()
+        for rest in self._rest():
+            rest.pool_manager.clear()
         http = getattr(self.api, "_http_client", None)
         if http is not None:
             http.close()
+
+
+def _in_time(request: Callable[..., Any], *args: Any, _request_timeout: Any = None, **more: Any) -> Any:
+    """Make a call with a time limit, also where the SDK gives it none."""
+    return request(*args, _request_timeout=_request_timeout or (CONNECT, ANSWER), **more)
+
+
+def _no_silence_twice() -> Any:
+    """Repeat what urllib3 would, but for a call whose answer did not come in time: four times that is no limit."""
+    import urllib3
+
+    class Retry(urllib3.Retry):
+        def increment(self, *args: Any, **more: Any) -> urllib3.Retry:  # type: ignore[override]  # all is passed on
+            error = more.get("error")
+            if isinstance(error, urllib3.exceptions.TimeoutError):
+                raise error
+            return super().increment(*args, **more)
+
+    return Retry(urllib3.Retry.DEFAULT.total)
 
 
 @contextmanager

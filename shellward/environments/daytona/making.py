@@ -3,7 +3,7 @@
 import re
 import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -14,6 +14,9 @@ from shellward.environments.daytona.client import Client, again, explained, sdk,
 from shellward.environments.daytona.config import LABEL, DaytonaConfig, Kept
 from shellward.environments.daytona.sandbox import parameters, run
 from shellward.environments.owner import owner
+
+_CLEAR: Final = 5.0
+"""Seconds for an answer to who wants to remove what a creation has left: Daytona may be what has failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +95,8 @@ def _clear(client: Client, name: str) -> None:
     """Remove what a creation that failed has left: a sandbox may be there, and cost."""
     daytona = sdk()
     try:
-        for each in client.api.list(daytona.ListSandboxesQuery(labels={f"{LABEL}.id": name})):
+        query = daytona.ListSandboxesQuery(labels={f"{LABEL}.id": name})
+        for each in client.api.list(query, request_timeout=_CLEAR):
             delete(each)
     except daytona.DaytonaError:
         return  # its own time limits remain

@@ -7,7 +7,6 @@ program is called when it is made, and where an image lets no doorkeeper run.
 import os
 import shlex
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,8 +37,6 @@ from shellward.environments.singularity.records import Record
 # The terminal is the process's alone: the program outside, were it in its session, would end at Ctrl-C, and with it
 # the process.
 _NO_TERMINAL = "echo 'shellward: no terminal can be had here: that needs setsid'; exit 125"
-_NEW = 60.0
-"""Seconds in which an instance is being made, and may have no guard yet."""
 
 
 class SingularityBackend:
@@ -203,6 +200,8 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Sing
     settings = parse_config(SingularityConfig, config, KIND)
     check(settings)
     program = binary.find(settings.binary)
+    if missing := binary.lacking():
+        raise EnvironmentUnavailable(f"instances need more than {program}: {missing}")
     image = resolve(program, settings, progress)
     _sweep()
     record = prepare(program, image, settings)
@@ -219,7 +218,7 @@ def _sweep() -> None:
     for record in records.known():
         if record.life is not None and record.life.there():
             continue
-        if not record.guard.there() if record.guard is not None else time.time() - record.created > _NEW:
+        if record.guard is None or not record.guard.there():
             end(record)
 
 
@@ -280,9 +279,9 @@ def doctor() -> Diagnosis:
 
 
 def _missing() -> str:
-    """Say what an ordinary user lacks; root needs none of it."""
-    if os.geteuid() == 0:
-        return ""
+    """Say what is missing beside the program; root needs less than an ordinary user."""
+    if (missing := binary.lacking()) or os.geteuid() == 0:
+        return missing
     for path in ("/proc/sys/user/max_user_namespaces", "/proc/sys/kernel/unprivileged_userns_clone"):
         try:
             if Path(path).read_text().strip() == "0":

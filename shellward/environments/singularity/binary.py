@@ -18,6 +18,8 @@ CALL_LIMIT: Final = 60.0
 """Seconds that one call of the program may take on a busy machine; a hanging file system must not hang us."""
 _ADMIN: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where mkfs and the like are, which it needs; an ordinary user's PATH lacks these on Debian."""
+_TOOLS: Final = ("setsid", "flock")
+"""Of util-linux: for the guard of an instance, and for its start."""
 # fmt: off
 _PASSED: Final = (
     "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST",
@@ -67,6 +69,12 @@ def find(named: str | None = None) -> str:
     )
 
 
+def lacking() -> str:
+    """Say which other programs are not there, and what to do; empty: all are."""
+    missing = [name for name in _TOOLS if shutil.which(name) is None]
+    return f"no {' and no '.join(missing)} on PATH; install util-linux" if missing else ""
+
+
 def variables() -> dict[str, str]:
     """Return what the program may see of our environment.
 
@@ -89,10 +97,16 @@ class Said(NamedTuple):
     errors: str
 
 
-def call(argv: Sequence[str], *, timeout: float = CALL_LIMIT, **options: str) -> Said:
+def call(argv: Sequence[str], *, timeout: float = CALL_LIMIT, lock: str | None = None, **options: str) -> Said:
     """Run the program to its end.
 
     Through files: an instance that it starts keeps the standard streams, so the end of a pipe would never come.
+
+    Args:
+        argv: the program and its words.
+        timeout: seconds that it may take.
+        lock: a file that is locked as long as it runs, whatever becomes of this process; no instance keeps the lock.
+        options: variables that it sees.
 
     Raises:
         EnvironmentUnavailable: it cannot be started, or takes too long; it is ended then.
@@ -100,7 +114,7 @@ def call(argv: Sequence[str], *, timeout: float = CALL_LIMIT, **options: str) ->
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                argv,
+                argv if lock is None else ["flock", "--close", lock, *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,

@@ -27,7 +27,7 @@ from shellward.environments.encoding import script
 from shellward.environments.machine import memory_backed
 from shellward.environments.owner import owner
 from shellward.environments.singularity import records
-from shellward.environments.singularity.binary import call, failed, short, variables
+from shellward.environments.singularity.binary import Said, call, failed, short, variables
 from shellward.environments.singularity.config import CAPABILITIES, KIND, OTHERS, PROCESSES, SCRATCH, SingularityConfig
 from shellward.environments.singularity.records import Life, Record
 
@@ -71,11 +71,11 @@ def prepare(binary: str, image: str, config: SingularityConfig) -> Record:
         root=str(Path(memory).absolute() / f"shellward-{KIND}-{name}"),
         disk=str(Path(disk).expanduser().absolute() / f"shellward-{KIND}-{name}.disk"),
     )
-    records.note(record)
+    # Before there is anything: whenever this client is killed, somebody removes what it has made so far.
+    record.guard = _guard(record)
     try:
-        _make_directories(record)
-        record.guard = _guard(record)
         records.note(record)
+        _make_directories(record)
     except BaseException:
         _remove(record)
         raise
@@ -149,18 +149,25 @@ def start(record: Record, progress: OnStep | None = None) -> Door | None:
     """
     limits = _limits(record.config)
     what = f"instance of {record.config.image!r}"
-    said = call([record.binary, "-s", "instance", "start", *_arguments(record), *limits, record.image, record.name])
+    said = _start(record, limits)
     if said.status and limits and "cgroup" in said.errors.lower():
         note = f"{' '.join(limits)} left out: this host cannot limit that ({short(said.errors)[:160]})"
         record.notes = (*record.notes, note)
         if progress is not None:
             progress(note)
-        said = call([record.binary, "-s", "instance", "start", *_arguments(record), record.image, record.name])
+        said = _start(record, [])
     if said.status:
         raise failed(f"{what} cannot be started", said.errors)
     record.life = _find(record)
+    record.keeper = record.life.parent()
     records.note(record)
     return _open_door(record)
+
+
+def _start(record: Record, limits: Sequence[str]) -> Said:
+    """Call the program under a lock: where the client is killed meanwhile, the guard waits for the end of the start."""
+    words = [record.binary, "-s", "instance", "start", *_arguments(record), *limits, record.image, record.name]
+    return call(words, lock=f"{record.root}/starting")
 
 
 def _find(record: Record) -> Life:
@@ -242,12 +249,12 @@ def stop(record: Record) -> None:
         EnvironmentUnavailable: it does not end.
     """
     life, record.life = record.life, None
+    keeper, record.keeper = record.keeper, None
     if life is None:  # its start was broken off, or has failed
         call([record.binary, "-s", "instance", "stop", "--force", record.name])
         return
     # The end of the first process is that of all others in its PID namespace (pid_namespaces(7)). What mounts the image
     # and the layer outside of it ends after it, and its parent last.
-    keeper = life.parent()
     life.signal(signal.SIGKILL)
     if not life.gone(_END_LIMIT):
         raise EnvironmentUnavailable(f"instance {record.name} does not end; its lease will end it")

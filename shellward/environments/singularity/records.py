@@ -95,6 +95,7 @@ class Record(msgspec.Struct, kw_only=True):
         root: directory of the door and the scratch directory.
         disk: directory of the writable layer and of temporary files.
         life: its first process; None while it is started.
+        keeper: the parent of that: the program's own process, which ends last. None when it has none.
         guard: the process that ends it when its lease has run out.
         notes: see Capabilities.
     """
@@ -109,6 +110,7 @@ class Record(msgspec.Struct, kw_only=True):
     root: str
     disk: str
     life: Life | None = None
+    keeper: Life | None = None
     guard: Life | None = None
     notes: tuple[str, ...] = ()
 

@@ -25,7 +25,8 @@ from shellward.environments.ssh.forward import Forward
 from shellward.environments.ssh.host import ask, call, complaint, end, find, seconds, start
 from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
-from shellward.environments.ssh.target import resolve, sdk
+from shellward.environments.ssh.sdk import sdk
+from shellward.environments.ssh.target import resolve
 
 _LOOK_LIMIT = 5.0
 _START_LIMIT = 10.0

@@ -164,6 +164,6 @@ def abandon(channel: Any) -> None:
 
 
 def _ssh_errors() -> tuple[type[Exception], ...]:
-    from shellward.environments.ssh.target import sdk
+    from shellward.environments.ssh.sdk import sdk
 
     return (OSError, EOFError, sdk().SSHException)

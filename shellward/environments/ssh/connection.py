@@ -18,7 +18,8 @@ from shellward.environments.ssh.config import SshConfig
 from shellward.environments.ssh.hostkeys import KnownHosts
 from shellward.environments.ssh.link import Link, dial, spawn
 from shellward.environments.ssh.login import log_in
-from shellward.environments.ssh.target import Target, sdk
+from shellward.environments.ssh.sdk import sdk
+from shellward.environments.ssh.target import Target
 
 _WINDOW: Final = 1 << 23
 _PACKET: Final = 1 << 17

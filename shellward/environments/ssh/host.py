@@ -13,7 +13,7 @@ from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig
 from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
-from shellward.environments.ssh.target import sdk
+from shellward.environments.ssh.sdk import sdk
 
 _CALL_LIMIT = 15.0
 _END_LIMIT = 10.0

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import copy
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.ssh.config import SshConfig
-from shellward.environments.ssh.target import Target, sdk
+from shellward.environments.ssh.sdk import sdk
+from shellward.environments.ssh.target import Target
 
 _MOST_TRIES = 5
 """OpenSSH's server hangs up after six (MaxAuthTries)."""
@@ -37,7 +39,7 @@ def log_in(target: Target, transport: Any, settings: SshConfig, deadline: float)
         paramiko.SSHException, EOFError: the connection broke.
     """
     login = Login()
-    agent = _agent() if target.agent else None
+    agent = _agent(target.agent) if target.agent is not None else None
     try:
         keys = _keys(target, settings, login, agent)
         if _tried(target, transport, keys, login, deadline):
@@ -138,12 +140,29 @@ def _keys(target: Target, settings: SshConfig, login: Login, agent: Any) -> Keys
             yield from _with_certificates(path, key, target)
 
 
-def _agent() -> Any:
+def _agent(address: str) -> Any:
+    """Connect to an agent; None where nobody answers as one."""
     paramiko = sdk()
+    base: Any = paramiko.agent.AgentSSH
+
+    class Agent(base):  # type: ignore[misc]  # paramiko's own knows SSH_AUTH_SOCK only
+        def __init__(self) -> None:
+            super().__init__()
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(address)
+                self._connect(connection)
+            except BaseException:
+                connection.close()
+                raise
+
+        def close(self) -> None:
+            self._close()
+
     try:
-        return paramiko.Agent()
-    except paramiko.SSHException:
-        return None  # what SSH_AUTH_SOCK names does not answer as an agent
+        return Agent()
+    except (paramiko.SSHException, OSError):
+        return None
 
 
 def _public(path: Path) -> bytes | None:

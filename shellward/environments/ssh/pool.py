@@ -8,7 +8,8 @@ from typing import Any, Final
 from shellward.core.errors import EnvironmentUnavailable, Unsupported
 from shellward.environments.ssh.config import SshConfig
 from shellward.environments.ssh.connection import Connection, connect
-from shellward.environments.ssh.target import Target, sdk
+from shellward.environments.ssh.sdk import sdk
+from shellward.environments.ssh.target import Target
 
 _MAX_SESSIONS: Final = 10
 """What OpenSSH's server allows unless told otherwise (sshd_config, MaxSessions)."""

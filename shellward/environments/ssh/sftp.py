@@ -9,7 +9,7 @@ from typing import Any
 
 from shellward.core.errors import ConnectionLost
 from shellward.environments.ssh.pool import Pool
-from shellward.environments.ssh.target import sdk
+from shellward.environments.ssh.sdk import sdk
 
 _ANSWER = 10.0
 """Seconds within which a server has to say that it speaks SFTP."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shellward.core.errors import ConfigError, MissingDependency
+from shellward.core.errors import ConfigError
 from shellward.environments.ssh.config import SshConfig
+from shellward.environments.ssh.openssh import Configuration
 
 _USUAL_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 _USUAL_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -27,7 +28,7 @@ class Target:
         keys: files with private keys, in the order in which they are tried.
         certificates: files with certificates for those, on top of ``KEY-cert.pub``.
         only_keys: an agent's keys are tried only where they are among ``keys``.
-        agent: whether an agent is asked at all.
+        agent: where an agent listens; None: none is asked.
         known_hosts: files with host keys; the first is where new ones go.
         key_name: the name under which its key is known.
         accept_new: the key of an unknown host is remembered.
@@ -42,25 +43,12 @@ class Target:
     keys: tuple[str, ...]
     certificates: tuple[str, ...]
     only_keys: bool
-    agent: bool
+    agent: str | None
     known_hosts: tuple[str, ...]
     key_name: str
     accept_new: bool
     jump: "Target | None" = None
     command: str | None = None
-
-
-def sdk() -> Any:
-    """Import paramiko.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
-    try:
-        import paramiko
-    except ImportError as error:
-        raise MissingDependency("paramiko", "ssh") from error
-    return paramiko
 
 
 def resolve(settings: SshConfig) -> Target:
@@ -81,24 +69,17 @@ def resolve(settings: SshConfig) -> Target:
     return replace(target, **changes)
 
 
-def _configuration(path: str) -> Any:
-    paramiko = sdk()
+def _configuration(path: str) -> Configuration:
     file = Path(path).expanduser() if path else None
-    if file is None or (not file.exists() and path == SshConfig(host="x").config_file):
-        return paramiko.SSHConfig()
-    try:
-        return paramiko.SSHConfig.from_path(str(file))
-    except (OSError, UnicodeDecodeError, paramiko.SSHException) as error:
-        raise ConfigError(f"ssh: config_file: {path!r} cannot be read: {' '.join(str(error).split())[:200]}") from error
+    if file is not None and not file.exists() and path == SshConfig(host="x").config_file:
+        return Configuration(None)
+    return Configuration(file)
 
 
-def _target(configuration: Any, name: str, user: str | None, port: int | None, depth: int = 0) -> Target:
+def _target(configuration: Configuration, name: str, user: str | None, port: int | None, depth: int = 0) -> Target:
     if depth > _MOST_JUMPS:
         raise ConfigError(f"ssh: config_file: ProxyJump of {name!r} goes through more than {_MOST_JUMPS} hosts")
-    try:
-        found = configuration.lookup(name)
-    except Exception as error:  # it raises errors of several libraries for what it cannot expand
-        raise ConfigError(f"ssh: config_file: {name!r}: {' '.join(str(error).split())[:200]}") from error
+    found = configuration.lookup(name)
     address = found.get("hostname", name)
     port = port or _port(found.get("port"), name)
     return Target(
@@ -109,11 +90,11 @@ def _target(configuration: Any, name: str, user: str | None, port: int | None, d
         keys=_files(found.get("identityfile")) or _usual_keys(),
         certificates=_files(found.get("certificatefile")),
         only_keys=str(found.get("identitiesonly", "no")).lower() == "yes",
-        agent=str(found.get("identityagent", "")).lower() != "none",
+        agent=_agent(str(found.get("identityagent", ""))),
         known_hosts=tuple(
             str(Path(each).expanduser())
             for key, usual in (("userknownhostsfile", _USUAL_HOSTS[:2]), ("globalknownhostsfile", _USUAL_HOSTS[2:]))
-            for each in (str(found[key]).split() if key in found else usual)
+            for each in (_known_hosts(str(found[key])) if key in found else usual)
         ),
         key_name=found.get("hostkeyalias") or (address if port == _DEFAULT_PORT else f"[{address}]:{port}"),
         accept_new=str(found.get("stricthostkeychecking", "")).lower() == "accept-new",
@@ -122,7 +103,7 @@ def _target(configuration: Any, name: str, user: str | None, port: int | None, d
     )
 
 
-def _jump(configuration: Any, text: str | None, depth: int) -> Target | None:
+def _jump(configuration: Configuration, text: str | None, depth: int) -> Target | None:
     """Read ``[user@]host[:port],...``: the last one is what the target is reached from."""
     if _no_none(text) is None:
         return None
@@ -139,6 +120,20 @@ def _jump(configuration: Any, text: str | None, depth: int) -> Target | None:
         hop = _target(configuration, name, user or None, port, depth + 1)
         way = replace(hop, jump=way) if way is not None else hop
     return way
+
+
+def _agent(text: str) -> str | None:
+    """Read ``IdentityAgent``: a path, a variable that holds one, or none."""
+    if text.lower() == "none":
+        return None
+    if text in ("", "SSH_AUTH_SOCK") or text.startswith("$"):
+        return os.environ.get(text.strip("${}") or "SSH_AUTH_SOCK") or None
+    return str(Path(text).expanduser())
+
+
+def _known_hosts(text: str) -> list[str]:
+    """Read a list of files; ``none`` has no keys, and takes none."""
+    return ["/dev/null" if each.lower() == "none" else each for each in text.split()]
 
 
 def _port(text: str | None, name: str) -> int:

@@ -66,8 +66,9 @@ class Service(Api):
         return web.json_response({"calls": self.calls, "lacking": self.lacking})
 
     async def own_sandboxes(self, _request: web.Request) -> web.StreamResponse:
-        """List all sandboxes."""
-        return web.json_response({"sandboxes": [each.described(self.url) for each in self.sandboxes.values()]})
+        """List all sandboxes, each with what it was asked for with."""
+        found = [{**each.described(self.url), "asked": each.asked} for each in self.sandboxes.values()]
+        return web.json_response({"sandboxes": found})
 
     async def own_faults(self, request: web.Request) -> web.StreamResponse:
         """Set faults; none of them when the request is empty."""

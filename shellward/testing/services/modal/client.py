@@ -82,6 +82,10 @@ class ModalService:
         """Forget calls and faults."""
         self._ask("forget")
 
+    def lacking(self) -> list[str]:
+        """Names of the calls so far that the service has no answer for."""
+        return sorted(self._ask("missing")[0])
+
     def assert_complete(self) -> None:
         """Fail when the SDK called something that the service lacks, or that it has a mistake in."""
         missing, broken = self._ask("missing")
