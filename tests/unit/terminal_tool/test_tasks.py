@@ -10,6 +10,7 @@ import pytest
 from tooling import IMAGE, KINDS, Tools, containers
 
 from shellward import ConfigError
+from shellward.approval.callbacks import register_approval_callback
 from shellward.approval.withdrawal import Withdrawal
 from shellward.config import load
 from shellward.terminal_tool import cleanup_task, register_task_environment, terminal_tool
@@ -49,6 +50,24 @@ def test_cleanup_leaves_nothing(tools: Tools) -> None:
     assert not cleanup_task(tools.task)
     register_task_environment(tools.task, tools.place, **tools.config)
     assert tools.gone("4715.5")  # for those of a container: in another one, so this says nothing more
+
+
+def test_what_was_approved_for_the_session_ends_with_the_environment(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    with register_approval_callback(lambda request: asked.append(request) or "session"):
+        for _ in range(2):
+            assert tools.terminal("git push --force origin main")["exit_code"] > 0
+        assert len(asked) == 1
+        cleanup_task(tools.task)
+        monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.3")
+        register_task_environment(tools.task, "local", cwd=tools.folder)
+        tools.terminal("git push --force origin main")
+        assert len(asked) == 2
+        eventually_closed(tools.task)
+        tools.terminal("git push --force origin main")
+        assert len(asked) == 3
 
 
 def test_idle_environments_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
