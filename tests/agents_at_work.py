@@ -63,12 +63,12 @@ class Agent:
         self._choose = random.Random(task)
         self._deeds = [getattr(self, name) for name in sorted(vars(Agent)) if name.startswith("deed_")]
 
-    def work(self, calls: int, at_work: Callable[[], None]) -> None:
-        """Make so many calls, each kind at least once."""
+    def work(self, calls: int = 0, at_work: Callable[[], None] = lambda: None) -> None:
+        """Make so many calls, and do each of the deeds at least once."""
         self.call("terminal", command=f"mkdir -p {self._folder} && cd {self._folder}")
         waiting = self._choose.sample(self._deeds, len(self._deeds))
         told = False
-        while self.made < calls:
+        while self.made < calls or waiting:
             (waiting.pop() if waiting else self._choose.choice(self._deeds))()
             if self.made >= _AT_WORK and not told:
                 told = True
