@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -49,7 +50,11 @@ class Tools:
 
     def close(self) -> None:
         """Remove what would be left on a host."""
-        if self.kind == "ssh":
+        if self.kind != "ssh":
+            return
+        try:
+            shutil.rmtree(self.folder)  # the host is this machine
+        except PermissionError:  # for who is not root
             on_the_host(f"rm -rf {self.folder}")
 
     def __getattr__(self, name: str) -> Callable[..., dict[str, Any]]:
@@ -102,7 +107,8 @@ def config_of(kind: str) -> dict[str, Any]:
     if kind == "ssh":
         if why := _no_server():
             (pytest.fail if "ssh" in REQUIRED else pytest.skip)(why)
-        return {"host": "shellward-target", "user": SSH_USER, "config_file": str(sshd_directory() / "config")}
+        there = {"host": "shellward-target", "user": SSH_USER, "config_file": str(sshd_directory() / "config")}
+        return {**there, "lease": 60}
     if kind == "singularity":
         return {"image": str(_SIF)}
     return {"image": BUSYBOX if kind == "busybox" else IMAGE, "pull": "never", "lease": 60}
