@@ -28,11 +28,18 @@ LONG = 120.0
 
 
 class Client:
-    """A program with agents in it, and what it has said."""
+    """A program with agents in it, and what it has said.
 
-    def __init__(self, **asked: object) -> None:
+    Attributes:
+        temporary: where it has its temporary files.
+    """
+
+    def __init__(self, temporary: Path, **asked: object) -> None:
         words = [sys.executable, agents_at_work.__file__, json.dumps(asked)]
-        self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.temporary = temporary
+        temporary.mkdir()
+        env = {**os.environ, "TMPDIR": str(temporary)}
+        self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env)
 
     def said(self) -> dict[str, Any]:
         """Return the next line that it prints."""
@@ -65,7 +72,7 @@ def client(mark: str, tmp_path: Path) -> Iterator[Callable[..., Client]]:
     made: list[Client] = []
 
     def make(**asked: object) -> Client:
-        made.append(Client(mark=mark, folder=str(tmp_path), **asked))
+        made.append(Client(tmp_path / f"temporary-{asked['name']}", mark=mark, folder=str(tmp_path), **asked))
         return made[-1]
 
     yield make
@@ -127,6 +134,7 @@ def test_eight_agents_and_a_client_that_is_killed(mark: str, client: Callable[..
     # Of the agents nothing may be left now; of the killed client, once its leases are over.
     directories = [place["directory"] for place in their if not place["handle"].startswith("docker")]
     assert [each for each in directories if Path(each).exists()] == []
+    assert list(agents.temporary.iterdir()) == []
     assert eventually_none(lambda: docker_labelled(f"{RUN}={mark}"), 3 * LEASE) == []
     assert eventually_none(lambda: processes(mark), 3 * LEASE) == []
     directories = [place["directory"] for place in his if not place["handle"].startswith("docker")]
