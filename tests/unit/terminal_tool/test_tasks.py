@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tooling import IMAGE, KINDS, Tools, containers
+from tooling import IMAGE, KINDS, LONG_KINDS, Tools, containers
 
 from shellward import ConfigError
 from shellward.approval.callbacks import register_approval_callback
@@ -70,35 +70,42 @@ def test_what_was_approved_for_the_session_ends_with_the_environment(
         assert len(asked) == 3
 
 
-def test_idle_environments_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.5")
-    register_task_environment("idle", "local", cwd=str(tmp_path))
-    said("cd /usr; X=1", "idle")
-    eventually_closed("idle")
-    again = said("echo [$X] $PWD", "idle")
-    assert again["output"] == "[] /usr\n"
-    assert "idle" in str(again["hint"])
-    assert "hint" not in said("true", "idle")
+def anew(tools: Tools, idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin the task again, with another idle time."""
+    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", str(idle))
+    register_task_environment(tools.task, tools.place, **tools.config)
+
+
+@pytest.mark.parametrize("tools", LONG_KINDS, indirect=True)
+def test_idle_environments_are_closed(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    anew(tools, 0.5, monkeypatch)
+    tools.terminal("cd /usr; X=1")
+    eventually_closed(tools.task)
+    again = tools.terminal("echo [$X] $PWD")
+    keeps_its_files = tools.kind in {"local", "ssh"}
+    assert again["output"].startswith("[] /usr\n" if keeps_its_files else "[] /")
+    assert "idle" in again["hint"]
+    assert "hint" not in tools.terminal("true")
 
 
 @pytest.mark.parametrize("how", ["background", "moved", "call"])
-def test_never_while_something_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.3")
-    register_task_environment("busy", "local", cwd=str(tmp_path))
-    said("X=kept", "busy")
+@pytest.mark.parametrize("tools", LONG_KINDS, indirect=True)
+def test_never_while_something_runs(tools: Tools, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    anew(tools, 0.3, monkeypatch)
+    tools.terminal("X=kept")
     if how == "background":
-        said("sleep 2", "busy", background=True)
+        tools.terminal("sleep 2", background=True)
     elif how == "moved":
-        said("sleep 2", "busy", timeout=0.1)
+        tools.terminal("sleep 2", timeout=0.1)
     else:
-        said("sleep 1.5", "busy")
+        tools.terminal("sleep 1.5")
     if how != "call":
         time.sleep(1.2)
-    assert said("echo $X", "busy")["output"] == "kept\n"
-    eventually_closed("busy", within=10)
+    assert tools.terminal("echo $X")["output"] == "kept\n"
+    eventually_closed(tools.task, within=20)
 
 
-def eventually_closed(task: str, within: float = 5) -> None:
+def eventually_closed(task: str, within: float = 10) -> None:
     until = time.monotonic() + within
     while task in tasks._tasks and time.monotonic() < until:
         time.sleep(0.05)

@@ -28,7 +28,10 @@ _MARK = "SHELLWARD_TEST_TASK"
 _DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 # A lane of its own: tests/run --singularity.
 _SINGULARITY = ["singularity"] if "singularity" in REQUIRED else []
-KINDS = ["local", _DOCKER, pytest.param("ssh", marks=pytest.mark.slow), *_SINGULARITY]
+_SSH = pytest.param("ssh", marks=pytest.mark.slow)
+KINDS = ["local", _DOCKER, _SSH, *_SINGULARITY]
+LONG_KINDS = ["local", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow]), _SSH, *_SINGULARITY]
+"""For tests that take seconds by themselves."""
 ALL_KINDS = ["local", _DOCKER, "ssh", pytest.param("busybox", marks=pytest.mark.docker), *_SINGULARITY]
 
 
