@@ -10,6 +10,7 @@ import json
 import random
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -179,9 +180,11 @@ class Agent:
 
     def deed_is_interrupted(self) -> None:
         with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(self.call, "terminal", command=f"echo {self.word()}; setsid sleep 600 & sleep 600")
-            while not interrupt(self.task):
-                threading.Event().wait(0.02)
+            running = pool.submit(self.call, "terminal", command=f"echo {self.word()}; setsid sleep 100 & sleep 100")
+            for _ in range(1_000):
+                if interrupt(self.task):
+                    break
+                time.sleep(0.02)
             self.expect(running.result(), status="interrupted")
 
 
