@@ -192,8 +192,8 @@ class Gate:
         """What the reviewer has cost so far; None when it was not asked, or does not say."""
         return getattr(self._reviewer, "spend", None)
 
-    def forget_session(self, session: str) -> None:
-        """Drop what was approved for a session that has ended."""
+    def forget_session(self, session: str | None) -> None:
+        """Drop what was approved for a session that has ended; None: all of them have."""
         self._grants.forget(session)
 
     def close(self) -> None:

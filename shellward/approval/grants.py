@@ -277,8 +277,11 @@ class GrantStore:
                 self._sessions.setdefault(session, []).extend(grants)
             self._views.clear()
 
-    def forget(self, session: str) -> None:
-        """Drop what was approved for a session."""
+    def forget(self, session: str | None) -> None:
+        """Drop what was approved for a session; None: for any."""
         with self._lock:
-            self._sessions.pop(session, None)
+            if session is None:
+                self._sessions.clear()
+            else:
+                self._sessions.pop(session, None)
             self._views.clear()

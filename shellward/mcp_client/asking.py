@@ -25,6 +25,8 @@ from shellward.core.gate import Decision, Finding, Severity, Verdict
 from shellward.mcp_client.commands import commands_in
 from shellward.mcp_client.described import Effect
 from shellward.mcp_client.interrupted import Interrupted
+from shellward.tools.endings import endings
+from shellward.tools.under_way import DEFAULT
 
 if TYPE_CHECKING:
     from shellward.approval.engine import Packs
@@ -54,6 +56,7 @@ class Door:
         self._questions: set[Withdrawal] = set()
         self._closed = False
         self._inside = 0
+        self._hear_no_more = endings.listen(self._forget)
 
     @contextmanager
     def passing(
@@ -87,7 +90,7 @@ class Door:
         try:
             gate.follow_settings()
             detection = detected(server, tool, args, effect=effect, calls=calls, packs=gate.packs)
-            context = Context(backend=BACKEND, target=server, task=task, session=task, goal=goal)
+            context = Context(backend=BACKEND, target=server, task=task, session=task or DEFAULT, goal=goal)
             decision = self._decide(gate, detection, context)
             if decision.verdict is not Verdict.ALLOW:
                 _still_wanted()
@@ -104,6 +107,7 @@ class Door:
 
     def close(self) -> None:
         """Take all questions back; the gate's log is closed once the calls that are under way have been recorded."""
+        self._hear_no_more()
         with self._lock:
             self._closed = True
             questions = list(self._questions)
@@ -121,6 +125,12 @@ class Door:
                 self._gate = open_gate(load())
             self._inside += 1
             return self._gate
+
+    def _forget(self, task: str | None) -> None:
+        """Let nothing hold any more that was approved for the session of a task; None: of any."""
+        gate = self._gate
+        if gate is not None:
+            gate.forget_session(task)
 
     def _leave(self) -> None:
         with self._lock:

@@ -29,6 +29,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from shellward.aio.loop import in_thread
 from shellward.approval.withdrawal import CALLER
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.mcp_client.described import specs
@@ -218,7 +219,7 @@ class Connection:
                     scope.deadline, self._connecting = math.inf, None
                     worked = True
                     try:
-                        self._connected(client, tools)
+                        await self._connected(client, tools)
                         await self._watch(client, ended)
                     finally:
                         self._gone()
@@ -231,10 +232,10 @@ class Connection:
             self._lost(problem, tail, worked=worked, again=again)
         return worked
 
-    def _connected(self, client: Client, tools: "list[Tool]") -> None:
+    async def _connected(self, client: Client, tools: "list[Tool]") -> None:
         self.protocol = client.protocol_version
         self._client = client
-        self._publish(tools)
+        await self._publish(tools)
         self.state, self.reason = State.CONNECTED, ""
         self.settled.set()
         _log.info("MCP server %s is connected (%s), with %d tools", self.name, self.protocol, len(tools))
@@ -253,11 +254,18 @@ class Connection:
         self.settled.set()
         _log.warning("MCP server %s is %s: %s", self.name, self.state, self.reason)
 
-    def _publish(self, tools: "list[Tool]") -> None:
-        if tools != self._listed:
+    async def _publish(self, tools: "list[Tool]") -> None:
+        if tools == self._listed:
+            return
+
+        def publish() -> None:
             taken = [tool for tool in tools if self._takes(tool.name)]
             self._registry.replace_toolset(self.toolset, specs(self.name, taken, self._caller))
-            self._listed = tools
+
+        # Many large schemas take a while to look through, and the loop is that of all servers. When this is cancelled,
+        # it has ended first: then what it has put there is taken away.
+        await in_thread(publish)
+        self._listed = tools
 
     def _takes(self, tool: str) -> bool:
         def among(patterns: tuple[str, ...]) -> bool:
@@ -293,7 +301,7 @@ class Connection:
                 await self._changed.wait()
             self._changed.clear()
             try:
-                self._publish(await _all_tools(client))
+                await self._publish(await _all_tools(client))
             except MCPError as problem:
                 if problem.code != REQUEST_TIMEOUT:  # it may be busy with a call
                     raise

@@ -10,11 +10,12 @@ import secrets
 import signal
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from shellward.core.errors import ConfigError
+from shellward.mcp_client import lines
 from shellward.mcp_client.plugin import MARK
 from shellward.telemetry.masking import mask
 from shellward.tools.answers import LONGEST, sanitised
@@ -114,11 +115,17 @@ async def program(spec: "McpServer", key: str, ended: "asyncio.Event", tail: Tai
         ended: is set when it ends by itself.
         tail: gets what it prints to standard error.
 
+    What it prints to standard output is read in lines of a limited length; a longer one ends the connection.
+
     Raises:
         ConfigError: a variable that the settings name is not set.
         OSError: it cannot be started.
     """
     from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    def too_long(why: str) -> None:
+        tail.replace(why)
+        ended.set()  # the SDK would go on reading, and throw it away, until the server is ended
 
     token = secrets.token_hex(16)
     env = expanded(spec.env, f"{key}.env")
@@ -128,11 +135,14 @@ async def program(spec: "McpServer", key: str, ended: "asyncio.Event", tail: Tai
         args=list(spec.args),
         env={**env, MARK: token},
         cwd=spec.cwd or None,
+        encoding=lines.ENCODING,
         encoding_error_handler="replace",
     )
     try:
         with _listening(tail) as errors:
-            async with stdio_client(parameters, errlog=errors) as (read, write):
+            async with AsyncExitStack() as stack:
+                with lines.limited(too_long):  # for the reader, which begins in here
+                    read, write = await stack.enter_async_context(stdio_client(parameters, errlog=errors))
                 errors.close()  # the server has its own
                 yield _Watched(read, ended), write
     finally:

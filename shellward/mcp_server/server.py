@@ -181,7 +181,7 @@ class Endpoint:
                         await request.session.report_progress(round(call.seconds, 3), message=call.latest())
                 elif way is Way.BY_ANSWER:
                     return InputRequiredResult(
-                        input_requests={_APPROVAL: _elicitation(question)},
+                        input_requests={_APPROVAL: await _elicitation(question)},
                         request_state=self.calls.park(call, question),
                     )
                 else:
@@ -200,8 +200,13 @@ def _wants_progress(request: "Request") -> bool:
     return isinstance(meta, dict) and meta.get("progressToken") is not None
 
 
-def _elicitation(question: Question) -> ElicitRequest:
-    text, form = questions.message(question.request), questions.form(question.request)
+async def _shown(question: Question) -> tuple[str, dict[str, Any]]:
+    """Return a question's text and form. Not on the loop: a long command is searched for secrets, all of it."""
+    return await in_thread(lambda: (questions.message(question.request), questions.form(question.request)))
+
+
+async def _elicitation(question: Question) -> ElicitRequest:
+    text, form = await _shown(question)
     return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=form))
 
 
@@ -227,7 +232,7 @@ async def _asked(request: "Request", call: Call, question: Question) -> Answer:
 
 
 async def _put(request: "Request", question: Question) -> Answer:
-    text, form = questions.message(question.request), questions.form(question.request)
+    text, form = await _shown(question)
     try:
         said = await request.session.elicit_form(text, form, request.request_id)
     except (MCPError, ValidationError) as problem:

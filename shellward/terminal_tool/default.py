@@ -4,17 +4,20 @@ from typing import Any, Final
 
 from shellward.terminal_tool import processes
 from shellward.terminal_tool.tasks import Tasks
-from shellward.tools.under_way import under_way
+from shellward.tools.endings import endings
+from shellward.tools.under_way import DEFAULT, under_way
 
 tasks: Final = Tasks()
 """The tasks themselves."""
+_PATIENCE: Final = 15.0
+"""Seconds for calls of servers' tools that were ended to find out."""
 
 
 def register_task_environment(task_id: str, kind: str, **config: Any) -> None:
     """Say which environment a task gets, in place of the one of the settings; it is opened with the first call.
 
     Args:
-        task_id: the task; what it has already is closed.
+        task_id: the task; what it has already is closed, and what was approved for its session holds no more.
         kind: ``local``, ``docker``, ...
         config: the environment's settings, as ``Terminal`` takes them; checked when it is opened.
 
@@ -22,11 +25,25 @@ def register_task_environment(task_id: str, kind: str, **config: Any) -> None:
         ConfigError: there is no such kind.
     """
     tasks.register(task_id, kind, config)
+    endings.tell(task_id)
 
 
 def cleanup_task(task_id: str | None = None) -> bool:
-    """End a task: its calls, its processes and its environment; returns whether there was any of it."""
-    return tasks.cleanup(task_id)
+    """End a task: its calls, its processes, its environment, and what was approved for its session.
+
+    Calls of servers' tools are among them, and so is what was approved of these.
+
+    Args:
+        task_id: the task; None: the default one.
+
+    Returns:
+        Whether there were calls, or an environment, or something registered.
+    """
+    name = task_id or DEFAULT
+    ended = under_way.end(name, patience=_PATIENCE)
+    there = tasks.cleanup(name)
+    endings.tell(name)
+    return there or ended > 0
 
 
 def interrupt(task_id: str | None = None, *, background: bool = False) -> int:
@@ -46,5 +63,8 @@ def interrupt(task_id: str | None = None, *, background: bool = False) -> int:
 
 def close_tasks() -> None:
     """End all tasks, and let go of what they shared."""
+    for name in under_way.tasks():
+        under_way.end(name, patience=_PATIENCE)
     tasks.cleanup_all()
+    endings.tell(None)
     processes.close()

@@ -102,7 +102,7 @@ def _shown(line: str) -> str:
 
 def _ours(task: "Task", path: str) -> Path | None:
     """Return the file of this side that a path of an earlier answer names."""
-    if (known := task.outputs.get(path)) is not None:
+    if (known := task.outputs.find(path)) is not None:
         return known
     folder, _, name = path.rpartition("/")
     # Long results of other tools; their names cannot be guessed.

@@ -13,6 +13,7 @@ from shellward.environments.owner import lives, owner
 from shellward.process_registry import Entry, Notice, ProcessRegistry
 from shellward.process_registry.places import place_of
 from shellward.process_registry.records import LOCAL, NoticeKind
+from shellward.terminal_tool import outputs
 from shellward.terminal_tool.hearing import heard
 from shellward.terminal_tool.moved import Moved, is_moved
 
@@ -121,13 +122,29 @@ def move(task: "Task", stream: "Stream", command: str, cwd: str, *, notify: bool
     moved = Moved(stream, command=command, cwd=cwd, task=task.id, on_end=ended if notify else None)
     task.moved[moved.id] = moved
     if moved.file is not None:
-        task.outputs[str(moved.file)] = moved.file
+        task.outputs.show(moved.file)
+    _forget_old(task)
     return moved
+
+
+def _forget_old(task: "Task") -> None:
+    """Forget moved commands that have ended, the oldest first, when they or what they have printed are too many."""
+    ended = [each for each in list(task.moved.values()) if each.ended.is_set()]
+    sizes = [each.info.bytes_out or 0 for each in ended]
+    for number, each in enumerate(ended[:-1]):
+        if len(ended) - number <= outputs.MOST and sum(sizes[number:]) <= outputs.MOST_BYTES:
+            break
+        if task.moved.pop(each.id, None) is None:  # another call has done so
+            continue
+        each.join()
+        if each.file is not None:
+            task.outputs.hide(each.file)
+            outputs.remove(each.file)
 
 
 def listed(task: "Task") -> list[ProcessInfo]:
     """Return what is known of the processes of a task, also of those that an earlier program has left to it."""
-    found = [moved.info for moved in task.moved.values()]
+    found = [moved.info for moved in list(task.moved.values())]
     registry = _background.registry()
     entries = registry.list(task=task.id, refresh=False)
     found += [_looked(registry, entry).info for entry in entries if _is_ours(entry)]
@@ -157,7 +174,7 @@ def find(task: "Task", name: str) -> "Entry | Moved":
         ConfigError: there are several.
     """
     if is_moved(name):
-        moved = [each for each in task.moved.values() if each.id.startswith(name)]
+        moved = [each for each in list(task.moved.values()) if each.id.startswith(name)]
         if len(moved) == 1:
             return moved[0]
         raise _missing(name)

@@ -165,6 +165,6 @@ def _told(task: "Task", result: "Result", count: int, limit: float) -> dict[str,
     if result.truncated:
         told["truncated"] = True
         if result.full_output is not None:
-            task.outputs[str(result.full_output)] = result.full_output
+            task.outputs.add(result.full_output)
             told["full_output"] = str(result.full_output)
     return told

@@ -13,13 +13,12 @@ from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.config import load
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.terminal_tool.guard import Terminal
+from shellward.terminal_tool.outputs import Outputs
 from shellward.terminal_tool.settings import place_of
 from shellward.terminal_tool.turns import Interrupted, Turns
 from shellward.tools.under_way import DEFAULT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shellward.config.schema import TerminalSection
     from shellward.terminal_tool.moved import Moved
 
@@ -46,7 +45,7 @@ class Task:
         self.turns = Turns()
         self.calls: set[Withdrawal] = set()
         self.moved: dict[str, Moved] = {}
-        self.outputs: dict[str, Path] = {}
+        self.outputs = Outputs()
         self.news = ""
         self.users = 0
         self.last_used = time.monotonic()
@@ -121,7 +120,7 @@ class Task:
 
     def busy(self) -> bool:
         """Whether a process of it runs."""
-        if any(not each.ended.is_set() for each in self.moved.values()):
+        if any(not each.ended.is_set() for each in list(self.moved.values())):
             return True
         terminal = self._terminal
         if terminal is None:

@@ -114,7 +114,7 @@ def _foreground(asked: _Asked) -> dict[str, Any]:
             stream.close()
             raise
     if result.full_output is not None:
-        task.outputs[str(result.full_output)] = result.full_output
+        task.outputs.add(result.full_output)
     return telling.result_of(result, command=asked.command, cwd_before=before)
 
 

@@ -13,7 +13,7 @@ class UnderWay:
     """Calls under way. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._calls: dict[str, dict[object, Callable[[], None]]] = {}
 
     @contextmanager
@@ -25,23 +25,40 @@ class UnderWay:
             end: ends it soon, does not wait, and does no harm when the call is over already.
         """
         name, key = task or DEFAULT, object()
-        with self._lock:
+        with self._changed:
             self._calls.setdefault(name, {})[key] = end
         try:
             yield
         finally:
-            with self._lock:
+            with self._changed:
                 del self._calls[name][key]
                 if not self._calls[name]:
                     del self._calls[name]
+                self._changed.notify_all()
 
-    def end(self, task: str | None) -> int:
-        """End a task's calls; returns how many those were."""
-        with self._lock:
-            ends = list(self._calls.get(task or DEFAULT, {}).values())
-        for each in ends:
+    def tasks(self) -> list[str]:
+        """Return the tasks that have calls under way."""
+        with self._changed:
+            return list(self._calls)
+
+    def end(self, task: str | None, *, patience: float = 0.0) -> int:
+        """End a task's calls.
+
+        Args:
+            task: whose; None: those of the default one.
+            patience: seconds to wait at most until they are over.
+
+        Returns:
+            How many those were.
+        """
+        name = task or DEFAULT
+        with self._changed:
+            ending = dict(self._calls.get(name, {}))
+        for each in ending.values():
             each()
-        return len(ends)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._calls.get(name, {}).keys() & ending.keys(), patience)
+        return len(ending)
 
 
 under_way: Final = UnderWay()

@@ -79,7 +79,7 @@ def test_every_backend_is_diagnosed() -> None:
 
 @pytest.mark.parametrize("kind", registry.BACKENDS)
 def test_a_backend_is_complete(kind: str) -> None:
-    """Module, extra, a line in the tests' requirements, a page: what a new one touches, and nothing is missing."""
+    """Module, extra, a line in the tests' requirements, a place of the suite, a page: what a new one touches."""
     root = Path(__file__).parents[3]
     module = root / registry.BACKENDS[kind].replace(".", "/")
     assert module.with_suffix(".py").is_file() or (module / "__init__.py").is_file()
@@ -89,6 +89,8 @@ def test_a_backend_is_complete(kind: str) -> None:
     lanes = re.findall(r"SHELLWARD_TEST_REQUIRE=(\S+)", (root / "tests" / "run").read_text())
     assert lanes, "tests/run requires nothing"
     assert any(kind in lane.split(",") for lane in lanes), f"tests/run: SHELLWARD_TEST_REQUIRE lacks {kind}"
+    places = "".join(path.read_text() for path in (root / "tests" / "conformance").glob("*places*.py"))
+    assert f'kind="{kind}"' in places, f"tests/conformance: no place of kind {kind}"
     page = root / "docs" / ("environments.md" if kind == "local" else f"{kind}.md")
     assert page.is_file(), f"docs/{kind}.md"
     explained = set(re.findall(r"`([a-z_]+)(?:=[^`]*)?`", page.read_text()))

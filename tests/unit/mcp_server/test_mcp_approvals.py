@@ -9,9 +9,10 @@ import pytest
 from mcp import MCPError
 from mcphost import CANCEL, DECLINE, DENY, LEGACY, MODERN, MODES, ONCE, SETTINGS, Absent, Host, Person, host, until
 
-from shellward.approval.context import Answer
+from shellward.approval.context import Answer, ApprovalRequest
 from shellward.approval.queue import Queue
 from shellward.config import paths
+from shellward.mcp_server import questions
 
 BOTH = pytest.mark.parametrize("mode", MODES)
 
@@ -43,6 +44,35 @@ def test_approved_runs_once(mode: str, place: Path) -> None:
     assert "    echo run >>log; touch there\n" in question.message
     assert 'the agent says: "I need it"' in question.message
     assert question.requested_schema["properties"]["decision"]["enum"][:2] == ["deny", "allow once"]
+
+
+@BOTH
+def test_a_long_question_does_not_hold_the_others_up(mode: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is searched for secrets beside the event loop, which answers meanwhile."""
+    begun, go_on, made_by = threading.Event(), threading.Event(), []
+    original = questions.message
+
+    def message(request: ApprovalRequest) -> str:
+        made_by.append(threading.current_thread())
+        begun.set()
+        go_on.wait(20)
+        return original(request)
+
+    monkeypatch.setattr(questions, "message", message)
+    person = Person(ONCE)
+
+    async def test(made: Host) -> None:
+        asked = asyncio.create_task(made.terminal("touch there; : " + "token=abc123 " * 10_000))
+        assert await until(begun.is_set)
+        assert {tool.name for tool in (await made.client.list_tools()).tools} >= {"terminal"}
+        assert not asked.done()
+        go_on.set()
+        assert (await asked)["exit_code"] == 0
+        assert (place / "there").exists()
+
+    host(mode, test, person)
+    assert threading.main_thread() not in made_by
+    assert "abc123" not in person.asked[0].message
 
 
 @pytest.mark.slow

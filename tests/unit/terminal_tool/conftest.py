@@ -63,7 +63,9 @@ def no_tasks_left(own_home: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def tools(request: pytest.FixtureRequest, tmp_path: Path, nothing_leaks: None) -> Tools:
+def tools(request: pytest.FixtureRequest, tmp_path: Path, nothing_leaks: None) -> Iterator[Tools]:
     """The tools of a task; a test says with KINDS or ALL_KINDS where."""
     del nothing_leaks
-    return Tools(f"t{secrets.token_hex(4)}", getattr(request, "param", "local"), tmp_path)
+    made = Tools(f"t{secrets.token_hex(4)}", getattr(request, "param", "local"), tmp_path)
+    yield made
+    made.close()

@@ -41,11 +41,13 @@ def script(tools: Tools, runtime: ToolRuntime, code: str, *, toolsets: tuple[str
 
 @pytest.mark.parametrize("tools", KINDS, indirect=True)
 def test_tools_of_the_same_task(tools: Tools, runtime: ToolRuntime) -> None:
+    tools.terminal("export TMPDIR=$(mktemp -d)")  # others have scripts in /tmp
     said = script(
         tools,
         runtime,
         """
-import sys
+import os, sys
+assert os.path.dirname(os.path.dirname(__file__)) == os.environ["TMPDIR"]
 from shellward_tools import patch, process, read_file, search_files, terminal, write_file
 write_file("x.txt", "one\\ntwo\\n")
 patch(path="x.txt", old_string="two", new_string="2 €")
@@ -60,7 +62,7 @@ print(process("list")["count"], terminal("exit 3")["exit_code"])
     assert (said["exit_code"], said["error"], said["tool_calls"]) == (0, None, 8)
     # What the script has told the session holds after it.
     assert tools.terminal("echo $A; basename $PWD")["output"] == "1\nsub\n"
-    assert tools.terminal("ls -d /tmp/shellward-code.* ${TMPDIR:-/tmp}/shellward-code.* 2>/dev/null")["output"] == ""
+    assert tools.terminal("ls -A $TMPDIR; rmdir $TMPDIR")["output"] == ""
 
 
 @pytest.mark.parametrize("tools", KINDS, indirect=True)

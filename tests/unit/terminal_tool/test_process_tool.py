@@ -139,8 +139,7 @@ os._exit(9)
 @pytest.mark.parametrize("tools", KINDS, indirect=True)
 def test_after_a_restart(tools: Tools) -> None:
     """What a program that was killed has left running is found by the next one, by the name of its task."""
-    config = {} if tools.kind == "local" else {"image": "shellward/sandbox:latest", "pull": "never", "lease": 60}
-    text = _EARLIER.format(task=tools.task, kind=tools.kind, config=config)
+    text = _EARLIER.format(task=tools.task, kind=tools.place, config=tools.config)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 9, done.stderr
     (listed,) = tools.process("list")["processes"]

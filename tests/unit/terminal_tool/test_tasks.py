@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tooling import IMAGE, KINDS, Tools, containers
+from tooling import IMAGE, KINDS, LONG_KINDS, Tools, containers
 
 from shellward import ConfigError
+from shellward.approval.callbacks import register_approval_callback
 from shellward.approval.withdrawal import Withdrawal
 from shellward.config import load
 from shellward.terminal_tool import cleanup_task, register_task_environment, terminal_tool
@@ -44,42 +45,67 @@ def test_cleanup_leaves_nothing(tools: Tools) -> None:
     assert cleanup_task(tools.task)
     running.join(10)
     assert not running.is_alive()
-    if tools.kind == "local":
-        assert tools.gone("4715.5")
-    else:
+    if tools.kind == "docker":
         assert not any(each in handle or handle.endswith(each[:12]) for each in containers())
     assert not cleanup_task(tools.task)
+    register_task_environment(tools.task, tools.place, **tools.config)
+    assert tools.gone("4715.5")  # for those of a container: in another one, so this says nothing more
 
 
-def test_idle_environments_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.5")
-    register_task_environment("idle", "local", cwd=str(tmp_path))
-    said("cd /usr; X=1", "idle")
-    eventually_closed("idle")
-    again = said("echo [$X] $PWD", "idle")
-    assert again["output"] == "[] /usr\n"
-    assert "idle" in str(again["hint"])
-    assert "hint" not in said("true", "idle")
+def test_what_was_approved_for_the_session_ends_with_the_environment(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    with register_approval_callback(lambda request: asked.append(request) or "session"):
+        for _ in range(2):
+            assert tools.terminal("git push --force origin main")["exit_code"] > 0
+        assert len(asked) == 1
+        cleanup_task(tools.task)
+        monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.3")
+        register_task_environment(tools.task, "local", cwd=tools.folder)
+        tools.terminal("git push --force origin main")
+        assert len(asked) == 2
+        eventually_closed(tools.task)
+        tools.terminal("git push --force origin main")
+        assert len(asked) == 3
+
+
+def anew(tools: Tools, idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin the task again, with another idle time."""
+    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", str(idle))
+    register_task_environment(tools.task, tools.place, **tools.config)
+
+
+@pytest.mark.parametrize("tools", LONG_KINDS, indirect=True)
+def test_idle_environments_are_closed(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    anew(tools, 0.5, monkeypatch)
+    tools.terminal("cd /usr; X=1")
+    eventually_closed(tools.task)
+    again = tools.terminal("echo [$X] $PWD")
+    keeps_its_files = tools.kind in {"local", "ssh"}
+    assert again["output"].startswith("[] /usr\n" if keeps_its_files else "[] /")
+    assert "idle" in again["hint"]
+    assert "hint" not in tools.terminal("true")
 
 
 @pytest.mark.parametrize("how", ["background", "moved", "call"])
-def test_never_while_something_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    monkeypatch.setenv("TERMINAL_LIFETIME_SECONDS", "0.3")
-    register_task_environment("busy", "local", cwd=str(tmp_path))
-    said("X=kept", "busy")
+@pytest.mark.parametrize("tools", LONG_KINDS, indirect=True)
+def test_never_while_something_runs(tools: Tools, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    anew(tools, 0.3, monkeypatch)
+    tools.terminal("X=kept")
     if how == "background":
-        said("sleep 2", "busy", background=True)
+        tools.terminal("sleep 2", background=True)
     elif how == "moved":
-        said("sleep 2", "busy", timeout=0.1)
+        tools.terminal("sleep 2", timeout=0.1)
     else:
-        said("sleep 1.5", "busy")
+        tools.terminal("sleep 1.5")
     if how != "call":
         time.sleep(1.2)
-    assert said("echo $X", "busy")["output"] == "kept\n"
-    eventually_closed("busy", within=10)
+    assert tools.terminal("echo $X")["output"] == "kept\n"
+    eventually_closed(tools.task, within=20)
 
 
-def eventually_closed(task: str, within: float = 5) -> None:
+def eventually_closed(task: str, within: float = 10) -> None:
     until = time.monotonic() + within
     while task in tasks._tasks and time.monotonic() < until:
         time.sleep(0.05)
