@@ -44,6 +44,8 @@ class ProcessCalls:
     _exits: Exits | None = None
     _prepared: dict[str | None, list[str]]
     """Ids whose directory is there already, or about to be, by user; a start before has it made."""
+    _holders: dict[str | None, str]
+    """What can hold a terminal, by user, where that was asked for."""
     _tidied = False
     _installed = False
 
@@ -88,7 +90,7 @@ class ProcessCalls:
         """
         environment = self._all()
         environment.check_user(user)
-        if user is not None and not environment.capabilities.isolated:
+        if user is not None and not environment.backend.capabilities.isolated:
             raise Unsupported("start background processes as another user", environment.kind)
         with environment.borrowed(user) as shell:
             return self.start_on(
@@ -154,7 +156,7 @@ class ProcessCalls:
         backend = environment.backend
         launch = Launch(
             root=backend.processes,
-            shared=environment.capabilities.isolated,
+            shared=backend.capabilities.isolated,
             id=name,
             record=msgspec.json.encode(record),
             program=environment.program,
@@ -186,10 +188,23 @@ class ProcessCalls:
         """See that a terminal can be held in the sandbox; returns its rows and columns."""
         size = size_of(pty)
         environment = self._all()
-        if not environment.control(user).call("command -v python3 || command -v script").strip():
-            advice = "that needs python3, or script of util-linux, in the sandbox"
+        if not self._holder(user):
+            advice = "that needs python3, script of util-linux, or telnetd of busybox, in the sandbox"
             raise Unsupported("give a background process a terminal", environment.kind, advice)
         return size.rows, size.columns
+
+    def _holder(self, user: str | None) -> str:
+        """Name what can hold a terminal in the sandbox; empty: nothing can."""
+        if user not in self._holders:
+            self._holders[user] = self.ask_processes(user, "sw_holder").strip()
+        return self._holders[user]
+
+    def holds_terminals(self) -> bool:
+        """Whether background processes can have a terminal; False where nobody can look any more."""
+        if self._all().backend.capabilities.pty:
+            with suppress(EnvironmentUnavailable):
+                return bool(self._holder(None))
+        return False
 
     def _launch(self, shell: "Shell", call: Call, launch: Launch) -> Process:
         from dataclasses import replace

@@ -9,7 +9,19 @@ import time
 from pathlib import Path
 
 import pytest
-from commandline import ALSO_SLOW, IN_DOCKER, PLACES, SHELLWARD, cli, environ, environments, on, start, wait_for
+from commandline import (
+    ALSO_SLOW,
+    IN_DOCKER,
+    PLACES,
+    SHELLWARD,
+    cli,
+    environ,
+    environments,
+    on,
+    processes,
+    start,
+    wait_for,
+)
 
 from shellward import environments as local
 from shellward.environments.base import PtySize
@@ -133,6 +145,17 @@ def test_wrong_usage() -> None:
     for words in (*wrong, ["ps", "--watch"], ["ps", "--watch", "--json"]):
         assert cli(*words).returncode == 2, words
     assert cli("logs", "nosuch").returncode == 125
+
+
+def test_a_start_removes_what_nobody_owns() -> None:
+    mark = f"60{time.time_ns() % 10**9}"
+    old = begin("--ttl", "1s", "--no-stdin", "--", "sleep", mark)
+    assert processes(mark)
+    time.sleep(1.2)
+    new = begin("--no-stdin", "--", "sleep", "60")
+    assert {each["session_id"] for each in json.loads(cli("ps", "--all", "--json").stdout)} >= {new}
+    assert old not in {each["session_id"] for each in json.loads(cli("ps", "--all", "--json").stdout)}
+    assert wait_for(lambda: not processes(mark))
 
 
 @pytest.mark.docker
