@@ -96,8 +96,8 @@ def test_a_terminal_its_size_and_signals(registry: ProcessRegistry) -> None:
     registry.resize(entry.id, PtySize(rows=11, columns=22))
     assert shown("now 11 22")
     assert registry.poll(entry.id).info.pty
-    assert registry.signal(entry.id, "INT")
-    assert registry.wait(entry.id, 20).info.signal == "SIGINT"
+    assert registry.signal(entry.id, "TERM")
+    assert registry.wait(entry.id, 20).info.signal == "SIGTERM"
     typed = registry.start(["cat"])
     assert registry.write(typed.id, "no line") == 7
     registry.close_stdin(typed.id)
