@@ -73,6 +73,12 @@ def test_the_limit_is_enforced(make: Make) -> None:
     registry.start("read x")
 
 
+def test_who_ends_a_process_says_why(registry: ProcessRegistry) -> None:
+    name = registry.start("sleep 60").id
+    assert registry.kill(name, reason="timed out").info.reason == "timed out"
+    assert registry.poll(name).info.reason == "timed out"
+
+
 def test_kept_output_has_a_limit(make: Make) -> None:
     registry = make(max_kept=1000)
     names = []
