@@ -101,6 +101,9 @@ def test_a_terminal_its_size_and_signals(registry: ProcessRegistry) -> None:
     assert shown("up")
     registry.resize(entry.id, PtySize(rows=11, columns=22))
     assert shown("now 11 22")
+    for rows in (0, 1 << 15, "1; exit"):
+        with pytest.raises(ConfigError, match="rows"):
+            registry.resize(entry.id, PtySize(rows=rows, columns=80))  # type: ignore[arg-type]
     assert registry.poll(entry.id).info.pty
     assert registry.signal(entry.id, "TERM")
     assert registry.wait(entry.id, 20).info.signal == "SIGTERM"
