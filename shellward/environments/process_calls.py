@@ -35,6 +35,8 @@ _MOST_TTL: Final = 10 * 365 * 86_400
 _SHOWN: Final = 8192
 _AHEAD: Final = 8
 """So many directories are made at once for processes to come: one program makes many as soon as one."""
+_NO_FORK: Final = re.compile(r"\bfork\b")
+"""In what every shell complains of when there can be no further process."""
 _ID: Final = re.compile(r"[a-z0-9]{6,40}\Z")
 
 
@@ -218,7 +220,7 @@ class ProcessCalls:
         if said == [ABSENT]:  # somebody has removed it: nothing was started
             return self._launch(shell, call, replace(launch, install=True))
         if said[:1] != ["ok"] or len(said) < 2:  # noqa: PLR2004  # "ok PID START"
-            if result.stderr.strip():
+            if result.stderr.strip() and not _NO_FORK.search(result.stderr):
                 raise error_of(result, launch.directory)
             raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
         self._installed = True

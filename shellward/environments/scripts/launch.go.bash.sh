@@ -2,7 +2,7 @@
 #
 # The client has set: __sw_w directories to make for the next ones, __sw_g whether to remove old ones.
 builtin echo go >&"${__sw_C[1]}"
-builtin read -r -u "$__sw_h" __sw_l
+IFS= builtin read -r -u "$__sw_h" __sw_l
 builtin printf '%s\n' "$__sw_l"
 # Nobody waits for this. What killed clients have left of the kind goes, too.
 if ((${#__sw_w[@]})); then
