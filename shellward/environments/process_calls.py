@@ -297,10 +297,12 @@ class ProcessCalls:
         with environment.lock:
             left, self._prepared = self._prepared, {}
         for user, names in left.items():
+            if not names:
+                continue
             places = " ".join(process_io.word(f"{environment.backend.processes}/{name}") for name in names)
             # One may not be there yet, and come when this is over: a later start tidies up.
             with suppress(EnvironmentUnavailable):
-                environment.control(user).call(f"command -p rmdir -- {places}" if names else ":")
+                environment.control(user).call(f"command -p rmdir -- {places}")
 
     def follower(self, path: str, offset: int, user: str | None) -> "Channel":
         """Open a channel that prints a file as it grows."""
