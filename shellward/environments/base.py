@@ -21,6 +21,8 @@ class Capabilities:
         user: ``run(user=...)`` may name another user.
         attach: another process can ``attach`` by handle, and the environment outlives its client for a lease.
         pty: processes can have a terminal.
+        held_pty: so can background processes, since something in the sandbox can hold one without a client: python3,
+            ``script`` of util-linux or ``telnetd`` of busybox; known once a session was opened, else False.
         shell: the session's shell, ``bash`` or ``sh``; known once a session was opened, else empty.
         functions: shell functions survive the loss of the shell (bash can print them, dash and busybox cannot).
         isolated: commands cannot reach the machine that Shellward runs on.
@@ -33,6 +35,7 @@ class Capabilities:
     user: bool = False
     attach: bool = False
     pty: bool = False
+    held_pty: bool = False
     shell: str = ""
     functions: bool = False
     isolated: bool = False

@@ -50,6 +50,7 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
         self._prepared = {}
+        self._holders = {}
         self._terminals: dict[PtySession, Shell | None] = {}
         self._outputs: tempfile.TemporaryDirectory[str] | None = None
         _open_environments.add(self)
@@ -72,7 +73,8 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         from dataclasses import replace
 
         shell = self._default.kind
-        return replace(self.backend.capabilities, shell=shell, functions=shell == "bash")
+        held = bool(shell) and self.holds_terminals()
+        return replace(self.backend.capabilities, shell=shell, functions=shell == "bash", held_pty=held)
 
     @property
     def cwd(self) -> str:

@@ -4,7 +4,6 @@ A background process is a directory in the sandbox, and a supervisor that runs b
 """
 
 import hashlib
-import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,6 +17,10 @@ _MOST_INLINE: Final = 100_000
 _MOST_LINES: Final = 2000
 """Bytes of a command that a shell reads itself, byte by byte."""
 
+ABSENT: Final = "absent"
+_LOOK: Final = f'if [ ! -e "$__sw_a" ];then command printf %s {ABSENT};exit 141;fi'
+"""To send all of the supervisor each time would take a shell longer than to fork."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
@@ -27,28 +30,31 @@ class Launch:
         root: directory in the sandbox that holds the directories of processes.
         shared: other users of the sandbox have theirs there, too.
         id: of the process; its directory's name.
-        record: facts for other clients, that go into the file ``owner``.
+        record: facts for other clients, in JSON, that go into the file ``owner``.
         program: the session's shell, when it is not bash.
         stdin: what standard input holds; None: it stays open, to be written to.
         ttl: seconds for which it keeps its sandbox alive.
         size: rows and columns of its terminal; None: it has none.
-        following: id of a process to come: its directory is made when this one has started, where nobody waits
-            for that. Empty: none. In bash alone.
+        following: ids of processes to come: their directories are made when this one has started, where nobody
+            waits for that. In bash alone.
         tidy: remove what killed clients have left of that kind.
         merge_stderr: its standard error goes into its standard output.
+        install: put the supervisor into the root, where it is not there yet. Without this ``ABSENT`` is all that is
+            said, and nothing is done, where it is not there.
     """
 
     root: str
     shared: bool
     id: str
-    record: dict[str, object]
+    record: bytes
     program: str = "sh"
     stdin: bytes | None = None
     ttl: float = 0.0
     size: tuple[int, int] | None = None
-    following: str = ""
+    following: tuple[str, ...] = ()
     tidy: bool = False
     merge_stderr: bool = False
+    install: bool = True
 
     @property
     def directory(self) -> str:
@@ -72,22 +78,25 @@ class Launch:
         shell = "" if words else '"$BASH"' if bash else _word(encode_text(self.program))
         lines = [
             "__sw_S=$SHELLOPTS __sw_B=$BASHOPTS;builtin set +euxvfCk" if bash else "__sw_S=$-;set +euxvfC",
-            f"__sw_d={place} __sw_k={'' if words else 1}",
-            _install(self.root, supervisor, shared=self.shared),
+            f"__sw_d={place} __sw_k={'' if words else 1} __sw_a={_word(encode_text(supervisor))} __sw_n={kind}",
+            f"__sw_p={shell} __sw_t={_word(encode_text(holder)) if self.size else ''}",
+            f"__sw_e={int(self.ttl)} __sw_x={1 if len(run) > _MOST_LINES else ''}",
+            _install(self.root, supervisor, shared=self.shared) if self.install else _LOOK,
             _install_holder(holder) if self.size else "",
             script("launch.bash.sh" if bash else "launch.posix.sh"),
-            f"__sw_a={_word(encode_text(supervisor))} __sw_n={kind} __sw_p={shell}",
-            f"__sw_t={_word(encode_text(holder)) if self.size else ''}",
             "command printf '%s\\n' '{} {}' >\"$__sw_d/size\" || exit".format(*self.size) if self.size else "",
-            f"__sw_e={int(self.ttl)} __sw_x={1 if len(run) > _MOST_LINES else ''} __sw_g={1 if self.tidy else ''}",
-            f"__sw_w={_word(encode_text(f'{self.root}/{self.following}')) if self.following else ''}",
             f"__sw_i={_word(printf_escape(self.stdin or b''))}",
-            f"__sw_u={_word(json.dumps(self.record).encode())}",
+            f"__sw_u={_word(self.record)}",
             f"__sw_c={_word(encode_text(command))}",
             f"__sw_q={run}",
             script("launch.sh"),
+            *((f"__sw_w=({self._coming()}) __sw_g={1 if self.tidy else ''}",) if bash else ()),
+            script("launch.go.bash.sh" if bash else "launch.go.posix.sh"),
         ]
         return "\n".join(lines)
+
+    def _coming(self) -> str:
+        return " ".join(_word(encode_text(f"{self.root}/{name}")) for name in self.following)
 
     def _run(self, command: str, *, words: bool, bash: bool) -> str:
         place = quote(encode_text(self.directory)).decode("utf-8", "surrogateescape")

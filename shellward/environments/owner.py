@@ -3,12 +3,28 @@
 import getpass
 import os
 import socket
+from functools import cache
 from pathlib import Path
 
 
 def owner() -> str:
     """Say who makes environments here: ``user@host:pid``."""
-    return f"{getpass.getuser()}@{socket.gethostname()}:{os.getpid()}"
+    return _named(os.getpid())
+
+
+def since() -> str:
+    """When this program began, as ``born`` tells it."""
+    return _since(os.getpid())
+
+
+@cache
+def _named(pid: int) -> str:
+    return f"{getpass.getuser()}@{socket.gethostname()}:{pid}"
+
+
+@cache
+def _since(pid: int) -> str:
+    return born(pid)
 
 
 def born(pid: int) -> str:

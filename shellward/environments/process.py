@@ -297,7 +297,7 @@ class Process(ProcessTerminal):
             EnvironmentUnavailable: the sandbox is gone.
         """
         name = signal_text(signal)
-        self.ask("sw_doom", reason)
+        self.ask("sw_doom", process_io.word(reason))
         if tree:
             self._end_tree(name)
         else:

@@ -1,14 +1,14 @@
 """The calls of an environment that concern background processes, and what they share with the rest of it."""
 
 import errno
-import json
-import os
 import re
 import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
 from shellward.core.limits import PROCESS_TTL
@@ -18,8 +18,8 @@ from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.encoding import script
 from shellward.environments.files import error_of
-from shellward.environments.launching import Launch
-from shellward.environments.owner import born, owner
+from shellward.environments.launching import ABSENT, Launch
+from shellward.environments.owner import owner, since
 from shellward.environments.process import LINES, Process, Record, read_info
 from shellward.environments.pty_calls import size_of
 from shellward.environments.watching import Exits
@@ -33,6 +33,10 @@ _LIMIT: Final = 60.0
 """Seconds in which a process has to be there."""
 _MOST_TTL: Final = 10 * 365 * 86_400
 _SHOWN: Final = 8192
+_AHEAD: Final = 8
+"""So many directories are made at once for processes to come: one program makes many as soon as one."""
+_NO_FORK: Final = re.compile(r"\bfork\b")
+"""In what every shell complains of when there can be no further process."""
 _ID: Final = re.compile(r"[a-z0-9]{6,40}\Z")
 
 
@@ -40,9 +44,12 @@ class ProcessCalls:
     """Part of ``Environment``: background processes in it."""
 
     _exits: Exits | None = None
-    _prepared: dict[str | None, str]
-    """Ids whose directory is there already, by user; made by the start before."""
+    _prepared: dict[str | None, list[str]]
+    """Ids whose directory is there already, or about to be, by user; a start before has it made."""
+    _holders: dict[str | None, str]
+    """What can hold a terminal, by user, where that was asked for."""
     _tidied = False
+    _installed = False
 
     def _all(self) -> "Environment":
         return cast("Environment", self)
@@ -85,7 +92,7 @@ class ProcessCalls:
         """
         environment = self._all()
         environment.check_user(user)
-        if user is not None and not environment.capabilities.isolated:
+        if user is not None and not environment.backend.capabilities.isolated:
             raise Unsupported("start background processes as another user", environment.kind)
         with environment.borrowed(user) as shell:
             return self.start_on(
@@ -109,7 +116,8 @@ class ProcessCalls:
             user: who it will run as.
         """
         with self._all().lock:
-            return self._prepared.pop(user, None) or _new_id()
+            ready = self._prepared.get(user)
+            return ready.pop() if ready else _new_id()
 
     def start_on(
         self,
@@ -135,10 +143,10 @@ class ProcessCalls:
             raise ConfigError(f"name: 6 to 40 small letters and digits, not {name!r}")
         call = make_call(command, stdin=stdin, cwd=cwd, env=env, timeout=_LIMIT, full_output=False)
         name = name or self.new_process_id(user)
-        following = _new_id() if environment.speaks_bash(shell) else ""
+        following = self._following(user) if environment.speaks_bash(shell) else ()
         record = Record(
             owner=owner(),
-            born=born(os.getpid()),
+            born=since(),
             command=call.shown[:_SHOWN],
             started=time.time(),
             ttl=ttl,
@@ -150,9 +158,9 @@ class ProcessCalls:
         backend = environment.backend
         launch = Launch(
             root=backend.processes,
-            shared=environment.capabilities.isolated,
+            shared=backend.capabilities.isolated,
             id=name,
-            record=_plain(record),
+            record=msgspec.json.encode(record),
             program=environment.program,
             ttl=ttl,
             stdin=stdin.encode() if isinstance(stdin, str) else stdin,
@@ -160,21 +168,45 @@ class ProcessCalls:
             following=following,
             tidy=not self._tidied,
             merge_stderr=merge_stderr,
+            install=not self._installed,
         )
         process = self._launch(shell, call, launch)
-        if following:
-            with environment.lock:
-                self._prepared[user], self._tidied = following, True
+        self._tidied = self._tidied or bool(following)
         return process
+
+    def _following(self, user: str | None) -> tuple[str, ...]:
+        """Name processes to come, whose directories a start is to make on the way; none while some are left.
+
+        One that begins before its directory was made makes it itself.
+        """
+        with self._all().lock:
+            if self._prepared.get(user):
+                return ()
+            made = tuple(_new_id() for _ in range(_AHEAD if self._tidied else 1))
+            self._prepared[user] = list(made)
+            return made
 
     def _can_hold(self, pty: bool | PtySize, user: str | None) -> tuple[int, int]:
         """See that a terminal can be held in the sandbox; returns its rows and columns."""
         size = size_of(pty)
         environment = self._all()
-        if not environment.control(user).call("command -v python3 || command -v script").strip():
-            advice = "that needs python3, or script of util-linux, in the sandbox"
+        if not self._holder(user):
+            advice = "that needs python3, script of util-linux, or telnetd of busybox, in the sandbox"
             raise Unsupported("give a background process a terminal", environment.kind, advice)
         return size.rows, size.columns
+
+    def _holder(self, user: str | None) -> str:
+        """Name what can hold a terminal in the sandbox; empty: nothing can."""
+        if user not in self._holders:
+            self._holders[user] = self.ask_processes(user, "sw_holder").strip()
+        return self._holders[user]
+
+    def holds_terminals(self) -> bool:
+        """Whether background processes can have a terminal; False where nobody can look any more."""
+        if self._all().backend.capabilities.pty:
+            with suppress(EnvironmentUnavailable):
+                return bool(self._holder(None))
+        return False
 
     def _launch(self, shell: "Shell", call: Call, launch: Launch) -> Process:
         from dataclasses import replace
@@ -185,10 +217,13 @@ class ProcessCalls:
         except ConnectionLost as error:
             raise ConnectionLost(f"{error}; as process {launch.id}", error.result) from error
         said = result.stdout.split()
+        if said == [ABSENT]:  # somebody has removed it: nothing was started
+            return self._launch(shell, call, replace(launch, install=True))
         if said[:1] != ["ok"] or len(said) < 2:  # noqa: PLR2004  # "ok PID START"
-            if result.stderr.strip():
+            if result.stderr.strip() and not _NO_FORK.search(result.stderr):
                 raise error_of(result, launch.directory)
             raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
+        self._installed = True
         return Process(environment, launch.directory, pid=int(said[1]), user=shell.user, pty=launch.size is not None)
 
     def process(self, name: str) -> Process:
@@ -261,11 +296,13 @@ class ProcessCalls:
         environment = self._all()
         with environment.lock:
             left, self._prepared = self._prepared, {}
-        for user, name in left.items():
-            place = process_io.word(f"{environment.backend.processes}/{name}")
-            # It may not be there yet, and comes when this is over: then the next one that is started finds it.
+        for user, names in left.items():
+            if not names:
+                continue
+            places = " ".join(process_io.word(f"{environment.backend.processes}/{name}") for name in names)
+            # One may not be there yet, and come when this is over: a later start tidies up.
             with suppress(EnvironmentUnavailable):
-                environment.control(user).call(f"command -p rmdir -- {place}")
+                environment.control(user).call(f"command -p rmdir -- {places}")
 
     def follower(self, path: str, offset: int, user: str | None) -> "Channel":
         """Open a channel that prints a file as it grows."""
@@ -277,10 +314,3 @@ class ProcessCalls:
 
 def _new_id() -> str:
     return f"p{secrets.token_hex(6)}"
-
-
-def _plain(record: Record) -> dict[str, object]:
-    import msgspec
-
-    made: dict[str, object] = json.loads(msgspec.json.encode(record))
-    return made

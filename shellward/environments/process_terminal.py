@@ -26,11 +26,15 @@ class ProcessTerminal:
         """Change the size of its terminal.
 
         Raises:
+            ConfigError: no terminal has that size.
             Unsupported: it has none.
             ProcessLookupError: it has ended.
             EnvironmentUnavailable: the sandbox is gone.
         """
+        from shellward.environments.pty_calls import size_of
+
         self._needs_terminal("resize")
+        size = size_of(size)
         if self._all().ask("sw_resize", str(size.rows), str(size.columns)).strip() != "ok":
             raise ProcessLookupError(errno.ESRCH, "it has ended", self._all().id)
 

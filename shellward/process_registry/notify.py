@@ -4,7 +4,6 @@ An end is claimed in the database before it is told, and noted there after it wa
 same one, and what a killed program has claimed is told by the next.
 """
 
-import os
 import queue
 import threading
 import time
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import EnvironmentUnavailable
-from shellward.environments.owner import born, lives, owner
+from shellward.environments.owner import lives, owner, since
 from shellward.process_registry.follow import Followers
 from shellward.process_registry.records import Entry, Notice, NoticeKind
 from shellward.process_registry.watch import Match
@@ -39,7 +38,7 @@ class Notifier:
     def __init__(self, registry: "ProcessRegistry", callback: Callable[[Notice], None] | None) -> None:
         self._registry = registry
         self._callback = callback
-        self._client = f"{owner()} {born(os.getpid())}"
+        self._client = f"{owner()} {since()}"
         self._notices: queue.SimpleQueue[Notice] = queue.SimpleQueue()
         self._work: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._lock = threading.Lock()

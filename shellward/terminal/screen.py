@@ -93,6 +93,7 @@ class Screen:
         self._pending: list[bytes] = []
         self._size = 0
         self._tail = b""
+        self._asked = False
 
     def feed(self, data: bytes) -> bytes:
         """Take what the program has printed.
@@ -101,13 +102,17 @@ class Screen:
             What is to be written to it: the answer to what it asked. Mostly empty.
         """
         self._keep(data)
-        if b"\x1b" not in data and not self._tail:
+        if b"\x1b" not in data and not self._tail and not self._asked:
             return b""
         seen = self._tail + data
         at = seen.rfind(b"\x1b", len(seen) - 32 if len(seen) > 32 else 0)  # noqa: PLR2004  # longer is no query
         asked = _QUERY.search(seen)
         self._tail = b"" if at < 0 or _QUERY.match(seen, at) else seen[at:]
-        return self._draw() if asked else b""
+        if not (asked or self._asked):
+            return b""
+        answers = self._draw()
+        self._asked = self._drawer().holding  # the end of a question may be yet to come
+        return answers
 
     def skip(self, data: bytes) -> None:
         """Take what was printed before anybody was there to answer: its questions stay unanswered."""
@@ -220,6 +225,11 @@ class _Drawer:
             "Z": self.emulator.back_tab,
             "u": lambda _number: self.emulator.restore_cursor(),
         }
+
+    @property
+    def holding(self) -> bool:
+        """Whether a sequence has begun whose end is yet to come."""
+        return bool(self._held)
 
     def draw(self, data: bytes) -> bytes:
         """Draw; returns the answers."""

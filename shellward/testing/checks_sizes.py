@@ -15,19 +15,22 @@ if TYPE_CHECKING:
 
 GROWTH = 64 * 2**20
 """Bytes by which the client may grow (SPEC A)."""
+LOG_GROWTH = 16 * 2**20
+"""The same for the log of a background process (SPEC C)."""
 _OUTPUT = int(float(os.environ.get("SHELLWARD_TEST_OUTPUT_GB", "2")) * 1e9)
 _PEAK = "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024"
 
 
-def _flat(t: Trial, body: str, *, within: float = 280) -> list[str]:
+def _flat(t: Trial, body: str, *, within: float = 280, growth: int = GROWTH, warm: str = "pass") -> list[str]:
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
     said = t.client_says(
         "with make() as env:\n    env.run('echo warm; exit 1')\n    env.read_file('/etc/passwd')\n"
+        f"    {warm}\n"
         f"    before = {_PEAK}\n{lines}\n    say('grown', {_PEAK} - before)\n",
         within=within,
     ).splitlines()
     grown = int(said[-1].split()[1])
-    assert grown < GROWTH, f"the client grew by {grown / 2**20:.0f} MB"
+    assert grown < growth, f"the client grew by {grown / 2**20:.0f} MB"
     return said[:-1]
 
 
@@ -72,6 +75,33 @@ def full_output_of_a_gigabyte(t: Trial) -> None:
             f"r = env.run('head -c {size} /dev/zero', full_output={str(path)!r})\nassert r.exit_code == 0, r",
         )
         assert path.stat().st_size == size
+
+
+@terms(slow=True, limit=300)
+def hundred_megabytes_at_a_terminal(t: Trial) -> None:
+    """100 MB at a terminal come whole, and leave the client's memory where it was."""
+    said = _flat(
+        t,
+        "n = [0]\ndef count(chunk):\n    n[0] += len(chunk.data)\n"
+        "r = env.run('yes | head -c 100000000', pty=True, on_output=count, max_output=0, full_output=False)\n"
+        "say(r.exit_code, n[0])",
+    )
+    assert said == ["0 150000000"]  # a terminal ends each line with two
+
+
+@terms(slow=True, limit=600)
+def log_of_a_gigabyte(t: Trial) -> None:
+    """A background process's log of 1 GB, read at its end and followed whole, costs the client less than 16 MB."""
+    size = t.place.large_file
+    said = _flat(
+        t,
+        f"p = env.start('head -c {size} /dev/zero', stdin=b'')\nassert p.wait(280).exit_code == 0\n"
+        "say(len(p.log(limit=1 << 20).data), sum(len(piece) for piece in p.follow()))\np.remove()",
+        within=580,
+        growth=LOG_GROWTH,
+        warm="w = env.start('echo warm'); w.wait(20); w.log(); list(w.follow()); w.remove()",
+    )
+    assert said == [f"{1 << 20} {size}"]
 
 
 @terms(slow=True, limit=600)

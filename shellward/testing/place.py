@@ -113,6 +113,8 @@ class Place:
         processes: the sandbox's process table through a channel that is not the session's. Empty when the
             sandbox is gone.
         python: ``python3`` is on the sandbox's PATH.
+        terminals: something in the sandbox can hold the terminal of a background process: ``python3``, ``script`` of
+            util-linux or ``telnetd`` of busybox.
         root: commands run as root unless told otherwise.
         other_user: a user inside that is not the default one, or "" when there is none.
         same_machine: the sandbox's files and processes are this machine's.
@@ -137,6 +139,7 @@ class Place:
     config: Mapping[str, Any] = field(default_factory=dict)
     shell: str = "bash"
     python: bool = True
+    terminals: bool = True
     root: bool = True
     other_user: str = ""
     same_machine: bool = False

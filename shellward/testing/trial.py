@@ -68,6 +68,11 @@ def bash(place: Place) -> str:
     return "" if place.shell == "bash" else "the syntax is bash's"
 
 
+def terminals(place: Place) -> str:
+    """Need something in the sandbox that can hold the terminal of a background process."""
+    return "" if place.terminals else "nothing there can hold a terminal without a client"
+
+
 def python(place: Place) -> str:
     """Need python3 in the sandbox, because the shell cannot do what the check tries."""
     return "" if place.python else "there is no python3 to provoke it with"

@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from shellward.environments.pty import PtySession
 
 ROOT = Path(__file__).parents[2]
 SHELLWARD = (sys.executable, "-m", "shellward")
@@ -25,6 +28,12 @@ PLACES = [
     pytest.param((), id="local"),
     pytest.param(IN_DOCKER, id="docker", marks=pytest.mark.docker),
 ]
+ALSO_SLOW = [
+    pytest.param((), id="local"),
+    pytest.param(IN_DOCKER, id="docker", marks=(pytest.mark.docker, pytest.mark.slow)),
+]
+"""Places of what is no other in Docker than what a quick test there shows."""
+PROMPT = re.compile(r"[#$>] ?\Z")
 
 
 def environ(**more: str) -> dict[str, str]:
@@ -49,6 +58,11 @@ def on(host: str, *words: str) -> subprocess.CompletedProcess[bytes]:
 def start(*words: str, **more: Any) -> "subprocess.Popen[bytes]":
     more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
     return subprocess.Popen([*SHELLWARD, *words], env=environ(), **more)
+
+
+def at_terminal(person: PtySession, *words: str) -> None:
+    """Run the command at a person's terminal, which then shows ``same-STATUS`` if it was left as it was."""
+    person.write("clear; $PY -m shellward " + " ".join(words) + "; check $?\r")
 
 
 def environments() -> list[dict[str, Any]]:

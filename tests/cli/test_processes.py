@@ -6,23 +6,27 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commandline import IN_DOCKER, PLACES, SHELLWARD, cli, environ, environments, on, start, wait_for
+from commandline import (
+    ALSO_SLOW,
+    IN_DOCKER,
+    PLACES,
+    SHELLWARD,
+    cli,
+    environ,
+    environments,
+    on,
+    processes,
+    start,
+    wait_for,
+)
 
 from shellward import environments as local
 from shellward.environments.base import PtySize
 
-
-@pytest.fixture(autouse=True)
-def nothing_left() -> Iterator[None]:
-    yield
-    for each in json.loads(cli("ps", "--all", "--json").stdout):
-        cli("rm", "--force", each["session_id"])
-        if each["environment"] != "local":
-            cli("env", "rm", each["environment"])
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def begin(*words: str) -> str:
@@ -48,8 +52,9 @@ def test_from_start_to_end(place: tuple[str, ...]) -> None:
     assert cli("wait", name).returncode == 125
 
 
-def test_following_and_killing() -> None:
-    name = begin("while :; do echo tick; sleep 0.1; done")
+@pytest.mark.parametrize("place", ALSO_SLOW)
+def test_following_and_killing(place: tuple[str, ...]) -> None:
+    name = begin(*place, "while :; do echo tick; sleep 0.1; done")
     follower = start("logs", "-f", name)
     assert follower.stdout is not None
     assert follower.stdout.readline() == b"tick\n"
@@ -86,10 +91,17 @@ def test_still_running_after_the_time() -> None:
     assert name in cli("top", "--once").stdout.decode()
 
 
-@pytest.mark.parametrize("words", [["top"], ["ps", "--watch"]])
-def test_a_live_view(words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        pytest.param(["top"], (), id="top-local"),
+        pytest.param(["top"], IN_DOCKER, id="top-docker", marks=(pytest.mark.docker, pytest.mark.slow)),
+        pytest.param(["ps", "--watch"], (), id="ps"),
+    ],
+)
+def test_a_live_view(words: list[str], place: tuple[str, ...]) -> None:
     """Drawn anew by itself: what comes, what goes, and what is removed under it; Ctrl-C ends it."""
-    first = begin("--no-stdin", "while :; do echo a line; sleep 0.1; done")
+    first = begin(*place, "--no-stdin", "while :; do echo a line; sleep 0.1; done")
     with (
         local.create("local", env=environ()) as env,
         env.pty([*SHELLWARD, *words], size=PtySize(rows=20, columns=150)) as view,
@@ -133,6 +145,17 @@ def test_wrong_usage() -> None:
     for words in (*wrong, ["ps", "--watch"], ["ps", "--watch", "--json"]):
         assert cli(*words).returncode == 2, words
     assert cli("logs", "nosuch").returncode == 125
+
+
+def test_a_start_removes_what_nobody_owns() -> None:
+    mark = f"60{time.time_ns() % 10**9}"
+    old = begin("--ttl", "1s", "--no-stdin", "--", "sleep", mark)
+    assert processes(mark)
+    time.sleep(1.2)
+    new = begin("--no-stdin", "--", "sleep", "60")
+    assert {each["session_id"] for each in json.loads(cli("ps", "--all", "--json").stdout)} >= {new}
+    assert old not in {each["session_id"] for each in json.loads(cli("ps", "--all", "--json").stdout)}
+    assert wait_for(lambda: not processes(mark))
 
 
 @pytest.mark.docker

@@ -5,43 +5,17 @@ import os
 import re
 import resource
 import signal
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commandline import IN_DOCKER, PLACES, cli, environ, owned_by, wait_for
+from commandline import ALSO_SLOW, IN_DOCKER, PLACES, cli, owned_by, wait_for
+from commandline import at_terminal as start
 
 from shellward.cli.run.streams import recorded
 from shellward.core.types import Chunk, StreamName
-from shellward.environments.base import PtySize
 from shellward.environments.environment import Environment
 from shellward.environments.pty import PtySession
-from shellward.environments.registry import create
-
-PROMPT = re.compile(r"[#$>] ?\Z")
-
-
-@pytest.fixture(scope="module")
-def outer() -> Iterator[Environment]:
-    with create("local") as made:
-        yield made
-
-
-@pytest.fixture
-def person(outer: Environment) -> Iterator[PtySession]:
-    """A person's own terminal, with a shell that shows how the terminal is left."""
-    variables = {**environ(), "PS1": "outer> ", "PY": sys.executable}
-    with outer.pty("exec bash --norc --noprofile -i", size=PtySize(rows=30, columns=100), env=variables) as session:
-        assert session.wait_for("outer>")
-        session.write('before=$(stty -g); check() { [ "$(stty -g)" = "$before" ] && echo same-$1; }\r')
-        assert session.wait_for(PROMPT)
-        yield session
-
-
-def start(person: PtySession, *words: str) -> None:
-    person.write("clear; $PY -m shellward " + " ".join(words) + "; check $?\r")
 
 
 def prompt_inside(person: PtySession, ready: str = "ready") -> None:
@@ -142,9 +116,18 @@ def test_the_command_passes_the_gate(person: PtySession, tmp_path: Path) -> None
 # -- recordings ----------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_recorded_and_played(person: PtySession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ALSO_SLOW)
+def test_a_session_is_recorded_and_played(person: PtySession, tmp_path: Path, where: tuple[str, ...]) -> None:
     file = tmp_path / "it.cast"
-    start(person, "shell", "--record", str(file), "--", "'echo grüße; sleep 0.3; stty size; read -s x; echo \"<$x>\"'")
+    start(
+        person,
+        "shell",
+        *where,
+        "--record",
+        str(file),
+        "--",
+        "'echo grüße; sleep 0.3; stty size; read -s x; echo \"<$x>\"'",
+    )
     assert person.wait_for("30 100", 30), person.screen()
     person.write("geheim\r")
     assert person.wait_for("same-0", 30), person.screen()
@@ -215,79 +198,7 @@ def test_nothing_is_left(outer: Environment) -> None:
     assert owned_by(os.getpid()) == []
 
 
-# -- background terminals ------------------------------------------------------------------------------------
-
-
-def test_a_background_terminal_is_typed_into_by_key() -> None:
-    started = cli("start", "--pty", "--", "trap 'echo caught' INT; stty size; cat; echo over")
-    assert started.returncode == 0, started.stderr
-    process = started.stdout.decode().strip()
-    assert wait_for(lambda: b"24 80" in cli("logs", process).stdout)
-    assert cli("send", process, "hello", "--key", "Tab", "--key", "x", "--key", "Enter").returncode == 0
-    assert wait_for(lambda: b"hello\r\nhello" in cli("logs", process).stdout)
-    assert cli("send", process, "--key", "C-d").returncode == 0
-    done = cli("wait", process, "--timeout", "20s")
-    assert (done.returncode, cli("logs", process).stdout.endswith(b"over\r\n")) == (0, True)
-    wrong = cli("send", process, "--key", "Entre")
-    assert wrong.returncode == 2
-    assert b"Enter" in wrong.stderr
-    assert cli("rm", process).returncode == 0
-
-
-def joined(person: PtySession, word: str) -> bool:
-    """Type until it is echoed: what is typed before the terminal is taken over is thrown away."""
-    return any(
-        person.write(f"echo {word[:2]}''{word[2:]}\r") or person.wait_for(re.compile(f"^{word}", re.MULTILINE), 2)
-        for _ in range(15)
-    )
-
-
-def test_a_person_joins_a_background_terminal_and_leaves_it(person: PtySession) -> None:
-    name = cli("start", "--pty", "--", "PS1='inside> ' exec bash --norc --noprofile -i").stdout.decode().strip()
-    try:
-        cli("send", name, "echo ear''lier")
-        assert wait_for(lambda: b"earlier\r" in cli("logs", name).stdout)
-        start(person, "attach", name)
-        assert person.wait_for(re.compile("^earlier", re.MULTILINE), 20), person.screen()  # the screen as it was
-        assert joined(person, "there"), person.screen()
-        person.write("echo $((40+2)) $(stty size)\r")
-        assert person.wait_for("42 30 100"), person.screen()
-        person.resize(20, 90)
-        time.sleep(0.5)
-        person.write("echo now $(stty size)\r")
-        assert person.wait_for("now 20 90"), person.screen()
-        person.write("sleep 100\r")
-        time.sleep(0.3)
-        person.send_keys("C-c")
-        person.write("echo $?-in''terrupted\r")
-        assert person.wait_for("130-interrupted"), person.screen()
-        person.send_keys("C-]")
-        assert person.wait_for(f"left {name} running"), person.screen()
-        assert person.wait_for("same-0"), person.screen()
-        start(person, "attach", "--detach-key", "C-b", name)
-        assert joined(person, "again"), person.screen()
-        assert person.wait_for(re.compile("^130-interrupted", re.MULTILINE), 20), person.screen()
-        person.write("exit 7\r")
-        assert person.wait_for("same-7", 20), person.screen()
-        start(person, "attach", name)
-        assert person.wait_for("has ended"), person.screen()
-        assert person.wait_for("same-7"), person.screen()
-    finally:
-        cli("rm", "--force", name)
-
-
-def test_what_cannot_be_joined_says_why(person: PtySession) -> None:
-    assert b"needs a terminal" in cli("attach", "p0").stderr
-    name = cli("start", "--", "sleep 60").stdout.decode().strip()
-    try:
-        start(person, "attach", name)
-        assert person.wait_for("without a terminal", 20), person.screen()
-        assert person.wait_for("shellward logs -f"), person.screen()
-        start(person, "attach", "--detach-key", "Nonsense", name)
-        assert person.wait_for("Nonsense", 20), person.screen()
-        assert person.wait_for("same-2"), person.screen()
-    finally:
-        cli("rm", "--force", name)
+# -- recordings of commands ----------------------------------------------------------------------------------
 
 
 def test_a_command_is_recorded_and_passed_on(tmp_path: Path) -> None:

@@ -1,13 +1,28 @@
 # Starts a background process from a subshell of the session, with all that the session knows. In bash.
 #
 # The client has set: __sw_d its directory, __sw_k whether the state is wanted, __sw_S and __sw_B the options as they
-# were. launch.sh follows.
+# were; __sw_a the supervisor's path, __sw_n kind of standard input, __sw_p the shell's program, __sw_t the terminal
+# holder, __sw_e seconds for which it keeps its sandbox, __sw_x whether what to run is long. launch.sh and
+# launch.go.bash.sh follow.
+__sw_c= # this text, which the state would have in it
 builtin trap - EXIT DEBUG ERR RETURN 62
 builtin unset SHELLWARD_COMMAND
 builtin export SHELLWARD_PROCESS="${__sw_d##*/}"
-# The start before this one may have made it, see launch.sh; nobody else knows its name.
+# A start before this one may have made it, see launch.go.bash.sh; nobody else knows its name.
 [[ -O $__sw_d && ! -e $__sw_d/umask ]] || LC_ALL=C builtin command -p mkdir -m 700 -- "$__sw_d" ||
   [[ -O $__sw_d && ! -e $__sw_d/umask ]] || builtin exit
+exec 250>&- 251>&-
+# The supervisor comes up while the files are written, and waits for the word that they are there: without it, when an
+# error ends this, it removes the directory and ends. With -m it is in a process group of its own, which will do for
+# it, and INT and QUIT are not ignored in it; its process gets a session when nobody waits for it any more.
+builtin set -m 2>/dev/null
+coproc __sw_C {
+  builtin umask 077
+  IFS= builtin read -r __sw_l </proc/self/stat
+  builtin exec /bin/sh "$__sw_a" "$__sw_d" "$__sw_p" "$__sw_n" "$__sw_t" "$__sw_e" "$__sw_x" go "$__sw_l"
+}
+# Of our own, since bash closes those of a coprocess that has ended, whether they were read or not.
+exec {__sw_h}<&"${__sw_C[0]}"
 # What is written here must be readable, whatever umask the session has.
 builtin umask -p >"$__sw_d/umask"
 [[ -r $__sw_d/umask ]] || builtin command -p chmod 600 "$__sw_d/umask"
@@ -27,6 +42,3 @@ if [[ $__sw_k ]]; then
     builtin echo 'builtin eval "builtin unset -v ${!__sw_*}; ${__sw_o:+builtin set -$__sw_o;} $__sw_X"'
   } >"$__sw_d/state" || builtin exit
 fi
-exec 250>&- 251>&-
-__sw_v=
-if builtin command -v setsid; then builtin set -m && __sw_v=1; fi >/dev/null 2>&1

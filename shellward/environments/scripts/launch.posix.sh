@@ -1,4 +1,5 @@
-# As launch.bash.sh, in any other POSIX shell: functions cannot be printed, so the process does not have them.
+# As launch.bash.sh, in any other POSIX shell: functions cannot be printed, so the process does not have them, and
+# there are no coprocesses, so the supervisor starts when all is there. launch.sh and launch.go.posix.sh follow.
 trap - EXIT 62
 unset SHELLWARD_COMMAND
 export SHELLWARD_PROCESS="${__sw_d##*/}"
@@ -17,4 +18,3 @@ if [ -n "$__sw_k" ]; then
   alias >"$__sw_d/alias"
 fi
 exec 7>&- 8>&- 9>&-
-__sw_v=

@@ -43,6 +43,24 @@ sw_list() {
     if [ -e "$sw_h/owner" ]; then sw_tell "$sw_h"; fi
   done
 }
+# What can hold a terminal for a process (terminal.sh), by name; nothing where nothing can. It runs programs. An applet
+# of busybox is not the script that is meant.
+sw_holder() {
+  if command -v python3 >/dev/null; then
+    echo python3
+    return
+  fi
+  sw_l=$(command -v script) sw_s=$(command -v busybox)
+  case $sw_l in
+    /*)
+      if ! [ "$sw_l" -ef "$sw_s" ]; then
+        echo script
+        return
+      fi
+      ;;
+  esac
+  if telnetd --help 2>&1 | grep -q 'Inetd mode'; then echo telnetd; fi
+} 2>/dev/null
 # How many bytes came on both streams. Runs stat.
 sw_sizes() {
   command -p stat -c '%s' "$1/out" "$1/err" 2>/dev/null

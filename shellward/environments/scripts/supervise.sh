@@ -5,17 +5,16 @@
 #   $4 terminal holder: a script of sh that connects "in" and "out" to a terminal (terminal.sh); empty: none
 #   $5 seconds for which it keeps its sandbox alive (lease.sh)
 #   $6 not empty: the file "run" is long, and best read by a program
-#   $7 program that gives the process a session of its own (setsid); empty: it has this one, which is new
+#   $7 not empty: this is the head of a process group, and no more, so the process gets a session of its own; and it
+#      begins when a line comes on standard input. Where none comes, the directory is of no use, and goes
+#   $8 what this process's own /proc/PID/stat says, where somebody has read it
 #
 # Standard output is the client that waits for the process to be there: one line, "ok PID START".
 # The process runs in the foreground of this shell: one in the background would have INT and QUIT ignored (POSIX,
 # Shell Command Language, 2.11). Signals that are meant for it are caught here, so that it finds them as they were.
-d=$1 e=$d/err
+d=$1 e=$d/err own=$7
 trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
-exec 6>&1 >/dev/null 2>&1 </dev/null
-# Room for the last word, while there is some: a full disk must not hide how it ended. It has no newline: the process
-# has ended when there is a whole line in this file, which one write puts there.
-printf %64s '' >"$d/status" || exit
+exec 6>&1 >/dev/null 2>&1
 i=/dev/null k=
 case $3 in
   open)
@@ -25,26 +24,43 @@ case $3 in
       trap '' HUP INT QUIT TERM USR1 USR2 ALRM
       exec 3<>"$d/in" 5>"$d/in" 3>&- 6>&-
       : <"$d/ctl"
-    ) &
+    ) </dev/null &
     k=$!
     i=$d/in
     ;;
   file) i=$d/input ;;
 esac
 if [ -n "$4" ]; then e=/dev/null; fi
-IFS=' ' read -r l </proc/self/stat
+l=$8
+if [ -z "$l" ]; then IFS= read -r l </proc/self/stat; fi
 p=${l%% *} l=${l##*) }
-set -- "$1" "$2" "$3" "$4" "$5" "$6" "$7" $l
-echo "$p ${27} ${k:-0} $5" >"$d/supervisor"
+set -- "$1" "$2" "$3" "$4" "$5" "$6" $l
+echo "$p ${26} ${k:-0} $5" >"$d/supervisor"
+if [ -n "$own" ] && ! read -r l; then
+  if [ -n "$k" ]; then kill -s KILL "$k"; fi
+  command -p rm -rf -- "$d"
+  exit
+fi
+exec </dev/null
+# Becomes a program, in a session of its own by whatever there is for that.
+become() {
+  if [ -z "$own" ]; then exec "$@"; fi
+  if command -v setsid >/dev/null; then exec setsid "$@"; fi
+  if command -v python3 >/dev/null; then
+    exec python3 -I -S -c 'import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+  fi
+  if command -v perl >/dev/null; then exec perl -e 'use POSIX; setsid; exec @ARGV' "$@"; fi
+  exec "$@"
+}
 (
-  IFS=' ' read -r l </proc/self/stat
+  IFS= read -r l </proc/self/stat
   p=${l%% *} l=${l##*) }
-  set -- "$1" "$2" "$3" "$4" "$5" "$6" "$7" $l
-  echo "$p ${27}" >"$d/pid"
-  echo "ok $p ${27}" >&6
+  set -- "$1" "$2" "$3" "$4" "$5" "$6" $l
+  echo "$p ${26}" >"$d/pid"
+  echo "ok $p ${26}" >&6
   exec 6>&-
-  if [ -n "$4" ]; then exec $7 /bin/sh "$4" "$d" "$2"; fi
-  if [ -z "$2" ]; then exec $7 /bin/sh "$d/run"; fi
+  if [ -n "$4" ]; then become /bin/sh "$4" "$d" "$2"; fi
+  if [ -z "$2" ]; then become /bin/sh "$d/run"; fi
   c=
   if [ -n "$6" ]; then
     c=$(command -p cat "$d/run")
@@ -56,9 +72,9 @@ echo "$p ${27} ${k:-0} $5" >"$d/supervisor"
   case ${2##*/} in
     bash*)
       export BASH_ENV="$d/state"
-      exec $7 $2 --norc --noprofile -c "$c"
+      become $2 --norc --noprofile -c "$c"
       ;;
-    *) exec $7 $2 -c "$c" ;;
+    *) become $2 -c "$c" ;;
   esac
 ) <"$i" >>"$d/out" 2>>"$e"
 c=$?

@@ -3,7 +3,8 @@
 #   $1 directory of the process    $2 shell to run its line with; empty: the file "run" is sourced
 #
 # Standard input is the FIFO "in", standard output the file "out". The size is in the file "size", as "ROWS COLUMNS".
-# It holds with what is there: python3 (terminal.py, beside this file), or script of util-linux.
+# It holds with what is there: python3 (terminal.py, beside this file), script of util-linux, or telnetd of busybox,
+# which can serve whoever has its standard streams (-i). See also sw_holder in process.sh.
 d=$1
 # shellcheck disable=SC2089  # a program, not words
 line='
@@ -28,21 +29,56 @@ else
 fi
 '
 p=$(command -v python3) && "$p" -I -S -c '' 2>/dev/null && exec "$p" -I -S "${0%.sh}.py" "$d" "$line" "$2"
+q() {
+  printf "'"
+  printf %s "$1" | sed "s/'/'\\\\''/g"
+  printf "'"
+}
+# A shell's line, which those need that run a program of no arguments, or by $SHELL, which may not know this line.
+SHELLWARD_LINE=$line
+# shellcheck disable=SC2090
+export SHELLWARD_LINE
 if command -v script >/dev/null && script --version 2>/dev/null | grep -q util-linux; then
-  # It runs its command with $SHELL, which may be none that knows this line.
-  SHELLWARD_LINE=$line SHELL=/bin/sh
-  # shellcheck disable=SC2090
-  export SHELLWARD_LINE SHELL
-  q() {
-    printf "'"
-    printf %s "$1" | sed "s/'/'\\\\''/g"
-    printf "'"
-  }
+  export SHELL=/bin/sh
   # A shell's background jobs have INT and QUIT ignored, which only a program can undo.
   e='env --default-signal=INT,QUIT'
   $e sh -c : 2>/dev/null || e=
   exec $e script -q -e -f -c "exec sh -c \"\$SHELLWARD_LINE\" shellward $(q "$d") $(q "$2")" /dev/null
 fi
-echo 'shellward: no terminal can be held here: that needs python3, or script of util-linux' >"$d/err"
-echo 'shellward: no terminal can be held here: that needs python3, or script of util-linux'
+if telnetd --help 2>&1 | grep -q 'Inetd mode'; then
+  # What it says to begin with ends with a line of ours. The end of its input would end it, and the program by HUP: so
+  # this keeps its input open, and types Ctrl-D when nobody else will write there. It ends when nobody has the terminal
+  # open; a child that keeps it has a second, in which the rest is read.
+  m='shellward: here it begins'
+  {
+    printf '#!/bin/sh\ntrap : HUP INT QUIT TERM\ncommand -p stty tab0\necho %s\n' "$(q "$m")"
+    printf 'sh -c "echo >\\"\$1/began\\"\n$SHELLWARD_LINE" shellward %s %s\n' "$(q "$d")" "$(q "$2")"
+    printf 'echo $? >%s/ended\n' "$(q "$d")"
+    printf '(trap "" HUP; sleep 1; if [ /proc/$PPID/fd/0 -ef %s/keys ]; then kill $PPID; fi' "$(q "$d")"
+    printf ') </dev/null >/dev/null 2>&1 &\n'
+  } >"$d/login" && chmod 700 "$d/login" && mkfifo -m 600 "$d/keys" "$d/began" || exit 125
+  exec 3<&0 4<>"$d/keys"
+  (
+    read -r l <"$d/began" # a key that comes before would be nobody's
+    trap 'kill "$k"; exit' TERM
+    cat <&3 >&4 &
+    k=$!
+    wait "$k"
+    printf '\004' >&4
+  ) &
+  k=$!
+  exec 3<&-
+  telnetd -i -f /dev/null -l "$d/login" <"$d/keys" 2>/dev/null | {
+    while IFS= read -r l; do case $l in *"$m"*) break ;; esac; done
+    exec cat
+  }
+  kill "$k" 2>/dev/null
+  c=125
+  read -r c <"$d/ended"
+  rm -f "$d/keys" "$d/began"
+  exit "$c"
+fi
+m='shellward: no terminal can be held here: that needs python3, script of util-linux, or telnetd of busybox'
+echo "$m" >"$d/err"
+echo "$m"
 exit 125

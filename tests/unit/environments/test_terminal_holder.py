@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shellward.core.errors import Unsupported
 from shellward.environments.environment import Environment
 from shellward.environments.registry import create
 
@@ -20,8 +21,10 @@ mkfifo in
 cat >run
 echo '{size}' >size
 setsid sh -c 'exec 3<>in 4>in 3>&-; echo $$ >keeper; exec sleep 3600' </dev/null >/dev/null 2>&1 &
-{path} setsid sh -c 'sh {scripts}/terminal.sh '$D' sh <in >>out 2>>err; echo $? >status' </dev/null >/dev/null 2>&1 &
+{path} setsid setsid sh -c 'sh {scripts}/terminal.sh '$D' sh <in >>out 2>>err; echo $? >status' </dev/null \\
+  >/dev/null 2>&1
 """
+"""With setsid twice it is nobody's child; with "&" it would have INT and QUIT ignored."""
 
 
 class Held:
@@ -80,6 +83,12 @@ def container() -> Iterator[Environment]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def busybox() -> Iterator[Environment]:
+    with create("docker", image="shellward/busybox:latest", pull="never") as made:
+        yield made
+
+
 Make = Callable[..., Held]
 
 
@@ -89,13 +98,14 @@ Make = Callable[..., Held]
         "local-script",
         pytest.param("docker", marks=pytest.mark.docker),
         pytest.param("docker-script", marks=pytest.mark.docker),
+        pytest.param("busybox", marks=pytest.mark.docker),
     ]
 )
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     place, _, variant = request.param.partition("-")
     run: Callable[..., str] = here
-    if place == "docker":
-        container = request.getfixturevalue("container")
+    if place != "local":
+        container = request.getfixturevalue("busybox" if place == "busybox" else "container")
 
         def run(line: str, typed: str = "") -> str:
             return container.run(line, stdin=typed, timeout=30).stdout
@@ -181,7 +191,7 @@ def test_a_signal_is_told_as_status(make: Make) -> None:
 
 
 def test_job_control_works(make: Make) -> None:
-    held = make("exec bash --norc --noprofile -i")
+    held = make("if command -v bash >/dev/null; then exec bash --norc --noprofile -i; fi; exec sh -i")
     held.wait("/dev/", "tty")
     held.type("sleep 71 &\nsleep 72\n")
     time.sleep(1)
@@ -200,3 +210,20 @@ def test_without_a_holder_it_says_what_is_missing(tmp_path: Path) -> None:
     assert held.status() == "125"
     assert "needs python3" in held.read("out")
     held.stop()
+
+
+def test_where_nothing_can_hold_one_the_capability_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with create("local") as made:
+        assert made.capabilities.held_pty
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("sh", "bash", "cat", "mkdir", "rm", "grep"):
+        (tools / tool).symlink_to(here(f"command -v {tool}").strip())
+    script = tools / "script"  # as busybox has it: another program of that name
+    script.symlink_to(here("command -v busybox").strip())
+    (tools / "busybox").symlink_to(script)
+    monkeypatch.setenv("PATH", str(tools))
+    with create("local") as made:
+        assert (made.capabilities.pty, made.capabilities.held_pty) == (True, False)
+        with pytest.raises(Unsupported, match=r"python3, script of util-linux, or telnetd"):
+            made.start("true", pty=True)

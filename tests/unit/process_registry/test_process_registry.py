@@ -12,11 +12,20 @@ from pathlib import Path
 import pytest
 
 from shellward.core.errors import ConfigError, LimitReached
+from shellward.environments.base import PtySize
 from shellward.process_registry import Notice, ProcessRegistry
 from shellward.process_registry.records import NoticeKind
 from shellward.process_registry.store import MIGRATIONS, Store
 
 Make = Callable[..., ProcessRegistry]
+
+_PROGRAM = """
+from shellward import environments
+from shellward.process_registry import ProcessRegistry
+with ProcessRegistry(lambda place: environments.create("local")) as registry:
+    for number in range(10):
+        print(registry.start(f"exit {number}", notify=True).id)
+"""
 
 
 def test_everything_about_one_process(registry: ProcessRegistry) -> None:
@@ -64,6 +73,47 @@ def test_the_limit_is_enforced(make: Make) -> None:
     registry.start("read x")
 
 
+def test_who_ends_a_process_says_why(registry: ProcessRegistry) -> None:
+    name = registry.start("sleep 60").id
+    assert registry.kill(name, reason="timed out").info.reason == "timed out"
+    assert registry.poll(name).info.reason == "timed out"
+
+
+def test_kept_output_has_a_limit(make: Make) -> None:
+    registry = make(max_kept=1000)
+    names = []
+    for _ in range(3):
+        names.append(registry.start("head -c 800 /dev/zero; sleep 0.02").id)
+        registry.wait(names[-1], 20)
+    assert [entry.id for entry in registry.list()] == names[2:]
+
+
+def test_a_terminal_its_size_and_signals(registry: ProcessRegistry) -> None:
+    command = "trap 'echo now $(stty size)' WINCH; echo up; while :; do sleep 0.05; done"
+    entry = registry.start(command, pty=PtySize(rows=30, columns=90))
+
+    def shown(text: str) -> bool:
+        until = time.monotonic() + 20
+        while text not in registry.log(entry.id).text and time.monotonic() < until:
+            time.sleep(0.02)
+        return text in registry.log(entry.id).text
+
+    assert shown("up")
+    registry.resize(entry.id, PtySize(rows=11, columns=22))
+    assert shown("now 11 22")
+    for rows in (0, 1 << 15, "1; exit"):
+        with pytest.raises(ConfigError, match="rows"):
+            registry.resize(entry.id, PtySize(rows=rows, columns=80))  # type: ignore[arg-type]
+    assert registry.poll(entry.id).info.pty
+    assert registry.signal(entry.id, "TERM")
+    assert registry.wait(entry.id, 20).info.signal == "SIGTERM"
+    typed = registry.start(["cat"])
+    assert registry.write(typed.id, "no line") == 7
+    registry.close_stdin(typed.id)
+    assert registry.wait(typed.id, 20).info.exit_code == 0
+    assert registry.log(typed.id).text == "no line"
+
+
 def test_the_oldest_that_ended_go_first(make: Make) -> None:
     registry = make(max_finished=2)
     names = []
@@ -103,6 +153,33 @@ def test_many_processes_of_a_moment_are_each_told_once(make: Make) -> None:
     assert sorted(notice.id for notice in told) == sorted(names)
     codes = {notice.id: notice.entry.info.exit_code for notice in told}
     assert [codes[name] for name in names] == list(range(50))
+
+
+@pytest.mark.slow
+def test_a_thousand_processes_of_a_moment_are_each_told_once(make: Make) -> None:
+    told: list[Notice] = []
+    registry = make(on_notice=told.append)
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(lambda _: registry.start("exit 0", stdin=b"", notify=True).id, range(1000)))
+    until = time.monotonic() + 300
+    while len(told) < 1000 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1)
+    assert sorted(notice.id for notice in told) == sorted(names)
+    assert {notice.entry.info.exit_code for notice in told} == {0}
+
+
+def test_several_programs_at_once(make: Make) -> None:
+    """Programs of their own start processes into the same database; what ended there is told here, once each."""
+    programs = [subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    names = [name for program in programs for name in program.communicate(timeout=60)[0].split()]
+    assert [program.returncode for program in programs] == [0] * 4
+    registry = make()
+    assert sorted(entry.id for entry in registry.list()) == sorted(names)
+    registry.listen()
+    told = [registry.notice(20) for _ in names]
+    assert sorted(notice.id for notice in told if notice is not None) == sorted(names)
+    assert registry.notice(0.5) is None
 
 
 def test_two_programs_share_the_notices(make: Make) -> None:
