@@ -78,6 +78,7 @@ def daytona_cloud() -> Place:
     """The real Daytona, with the key of whoever runs this; see docs/daytona.md for what that costs."""
     label = {LABEL: f"daytona-cloud-{RUN}"}
     no_way_in = "it needs Daytona's own side"
+    minutes = "Daytona stops a sandbox after minutes in which nobody used it, and looking into it is a use"
     return Place(
         name="daytona-cloud",
         kind="daytona",
@@ -96,6 +97,7 @@ def daytona_cloud() -> Place:
             shared_directory="nothing of this machine is mounted in a cloud",
         ),
         wrong_settings={"colour": "blue", "env": 7, "image": 7},
+        deviations={"clients.killed_client_and_its_lease": minutes, "process_faults.keeps_its_sandbox": minutes},
     )
 
 

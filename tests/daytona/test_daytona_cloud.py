@@ -1,4 +1,4 @@
-"""The real cloud, where somebody has an account: SHELLWARD_TEST_CLOUD=1 and DAYTONA_API_KEY. It costs about a cent."""
+"""The real cloud, where somebody has an account: SHELLWARD_TEST_CLOUD=1 and DAYTONA_API_KEY. See docs/testing.md."""
 
 import os
 
