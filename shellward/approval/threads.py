@@ -41,7 +41,8 @@ async def in_thread(work: Callable[[], T], withdrawal: Withdrawal) -> T:
             return
 
     context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(run,), name="shellward-gate", daemon=True).start()
+    thread = threading.Thread(target=context.run, args=(run,), name="shellward-gate", daemon=True)
+    thread.start()
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
@@ -49,3 +50,6 @@ async def in_thread(work: Callable[[], T], withdrawal: Withdrawal) -> T:
         await asyncio.wait((future,), timeout=1.0)
         future.cancel()
         raise
+    finally:
+        if not future.cancelled():
+            thread.join()  # it has nothing left to do but to end; who looks for threads of ours finds none

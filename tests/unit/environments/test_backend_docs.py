@@ -27,9 +27,10 @@ PLACE = Place(
     lease=False,
     wrong_settings={"command": 7, "colour": "blue"},
 )
+# Not those of time limits: they measure, and are run at every place of the repository's own.
 CHECKS = [
     pytest.param(each, id=each.name, marks=() if each.name.startswith("run.") else pytest.mark.slow)
-    for each in checks(PLACE, subjects=("run", "state", "stdin", "output", "timeouts", "files"))
+    for each in checks(PLACE, subjects=("run", "state", "output", "files"))
 ]
 
 
