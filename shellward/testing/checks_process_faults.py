@@ -102,8 +102,9 @@ def clients_killed_at_any_moment(t: Trial) -> None:
         line_of(client)
         time.sleep(random.random() * 0.3)  # noqa: S311  # not a secret
         client.kill()
-        out, _ = client.communicate(timeout=30)
-        said = [line for line in out.split("\n")[:-1] if line]
+        assert client.stdout is not None
+        said = [line for line in client.stdout.read().split("\n")[:-1] if line]  # communicate forgets what is buffered
+        client.wait(30)
         time.sleep(0.1)
         found = {info.id for info in env.processes() if info.task == task}
         assert set(said) <= found, f"round {number}: lost {set(said) - found}"

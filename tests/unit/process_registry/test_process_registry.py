@@ -156,6 +156,7 @@ def test_many_processes_of_a_moment_are_each_told_once(make: Make) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_thousand_processes_of_a_moment_are_each_told_once(make: Make) -> None:
     told: list[Notice] = []
     registry = make(on_notice=told.append)
