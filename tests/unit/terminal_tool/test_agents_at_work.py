@@ -3,10 +3,12 @@
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,9 @@ def mark(nothing_leaks: None) -> Iterator[str]:
     yield word
     for container in docker_labelled(f"{RUN}={word}"):
         subprocess.run(["docker", "rm", "-f", container.split()[0]], capture_output=True, check=False)
+    for each in marked(word):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(int(each.name), signal.SIGKILL)
     on_the_host(f"rm -rf /tmp/{word}*")
 
 
@@ -80,16 +85,18 @@ def client(mark: str, tmp_path: Path) -> Iterator[Callable[..., Client]]:
         each.end()
 
 
-def processes(mark: str) -> list[str]:
+def marked(mark: str) -> list[Path]:
     """All of this machine's that carry the mark of a run: those of containers and of the server are among them."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if f"{RUN}={mark}".encode() in path.read_bytes().split(b"\0"):
-                found.append(path.with_name("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except OSError:  # it has ended, or is somebody else's
-            continue
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            if f"{RUN}={mark}".encode() in (path / "environ").read_bytes().split(b"\0"):
+                found.append(path)
     return found
+
+
+def processes(mark: str) -> list[str]:
+    return [each.name for each in marked(mark)]
 
 
 def sizes(held: dict[str, list[str]]) -> dict[str, int]:
