@@ -10,8 +10,16 @@ MAX_CALLS = 300
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a program does: ``shell`` text, an ``argv``, or something that has no command (``@..`` argv)."""
+    """One thing a program does: ``shell`` text, an ``argv``, or something that has no command (``@..`` argv).
+
+    Attributes:
+        kind: ``shell`` or ``argv``.
+        text: what the shell runs.
+        argv: a program and its words.
+        stdin: what is written to the command; None when nothing is known to be.
+    """
 
     kind: str
     text: str = ""
     argv: tuple[str, ...] = ()
+    stdin: str | None = None

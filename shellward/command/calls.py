@@ -14,7 +14,7 @@ import re
 CALLS: dict[str, dict[str, str]] = {
     "python": {
         "process": ".system .popen .getoutput .getstatusoutput .run .call .check_call .check_output .Popen pty.spawn .spawn "
-        ".create_subprocess_shell .create_subprocess_exec",
+        ".create_subprocess_shell .create_subprocess_exec .exec_command .run_command .sudo",
         "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp",
         "exec-mode": ".spawnv .spawnve .spawnl .spawnle .spawnlp .spawnlpe .spawnvp .spawnvpe",
         "eval": "exec eval compile runcode runsource",
@@ -31,7 +31,7 @@ CALLS: dict[str, dict[str, str]] = {
         "empty": "os.truncate",
         "sql": ".execute .executescript .executemany .raw",
         "send": "requests.post requests.put requests.delete requests.patch requests.get httpx.post httpx.put httpx.delete "
-        "urlopen urllib.request.Request session.post session.delete .sendall .sendmail .send_message",
+        "urlopen urllib.request.Request session.post .request session.delete .sendall .sendmail .send_message",
         "method-rm": ".unlink .rmdir",
         "method-write": ".write_text .write_bytes",
     },
@@ -96,7 +96,7 @@ CALLS: dict[str, dict[str, str]] = {
         "sql": "DB::statement DB::unprepared DB::delete .query exec_sql mysqli_query pg_query",
     },
     "lua": {
-        "process": "os.execute io.popen vim.fn.system uv.spawn",
+        "process": "os.execute io.popen vim.fn.system uv.spawn C.system C.popen posix.exec",
         "eval": "load loadstring dofile",
         "rm-list": "os.remove",
         "write": "io.open",

@@ -216,8 +216,10 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         codes += [word for word in argv[1:] if "\\" in word]
     if codes:
         code = "\n".join(codes)
-        t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin)
-        return _printed(lang, code) if want else None
+        printed = t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin, want=want)
+        if want and labels(printed):
+            return _printed(lang, code) or printed
+        return printed if want else None
     if i < len(argv) and argv[i] not in STDIN_PATHS:
         content = t.state.files.get(t.state.path(argv[i]))
         if content is not None:

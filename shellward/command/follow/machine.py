@@ -1,0 +1,555 @@
+"""Walks the tree of a program with what is known, and notes the calls that would do something.
+
+It knows texts, lists, dictionaries, functions and classes of the program; all else is a marker that says where it
+would come from. Both sides of a branch are followed, loops for as many rounds as are known, at most ROUNDS. Nothing is
+run. Steps are counted: what costs more is given up, and the tolerant reading of code.py is what counts.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from shellward.command.actions import MAX_CALLS, Action
+from shellward.command.follow.library import braced, formatted, replaced
+from shellward.command.follow.natives import Natives
+from shellward.command.follow.nodes import (
+    Assign,
+    Block,
+    Call,
+    Choice,
+    Class,
+    Const,
+    Function,
+    Import,
+    Index,
+    Join,
+    Loop,
+    Member,
+    Name,
+    Node,
+    Pairs,
+    Return,
+    Seq,
+    Shell,
+    Splat,
+    Template,
+    Unary,
+)
+from shellward.command.follow.things import (
+    Func,
+    Given,
+    Klass,
+    Obj,
+    Partial,
+    PathText,
+    Pattern,
+    Ref,
+    Scope,
+    elements,
+    held,
+    known,
+    number,
+    text,
+    truth,
+)
+from shellward.command.values import OPEN, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STEPS = 12_000
+"""Nodes that are walked in one program; one is about a microsecond."""
+ROUNDS = 300
+"""Rounds that a loop over known elements is followed."""
+DEPTH = 12
+"""Deepest chain of the program's own calls."""
+
+
+class Exhausted(Exception):  # noqa: N818  # control flow inside this package
+    """The program costs more than it may."""
+
+
+class _Returned(Exception):  # noqa: N818  # control flow inside this module
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Machine(Natives):
+    """Follows one program.
+
+    Args:
+        language: its language.
+        code: its text, for what is only told from the whole.
+        given: what it is started with.
+        parse: reads more code of the same language, for what it evaluates.
+    """
+
+    def __init__(self, language: str, code: str, given: Given, parse: Callable[[str], Node]) -> None:
+        super().__init__(language, code, given, parse)
+        self.left = STEPS
+        self.depth = 0
+        self.unsure = 0
+        self.scope = Scope()
+        self.functions: list[Func] = []
+        self.kinds: dict[type, Callable[..., object]] = {
+            Const: self._const, Name: self._name, Member: self._member, Index: self._index, Call: self._call,
+            Splat: self._splat, Seq: self._seq, Pairs: self._pairs, Join: self._join, Unary: self._unary,
+            Choice: self._choice, Template: self._template, Shell: self._shell, Assign: self._assign,
+            Function: self._function, Class: self._class, Block: self._block, Loop: self._loop,
+            Return: self._return, Import: self._import,
+        }  # fmt: skip
+
+    def follow(self, node: Node) -> None:
+        """Follow a whole program, then the functions that nothing has called."""
+        lines: list[str | None] = [None]
+        if (self.start.lines or self.language == "awk") and self.start.stdin and OPEN not in self.start.stdin:
+            lines = [*self.start.stdin.splitlines()[:20]] or lines
+        for line in lines:
+            self.current = line
+            with suppress(_Returned):
+                self.walk(node)
+        for _ in range(40):
+            waiting = [made for made in self.functions if not made.called]
+            if not waiting:
+                return
+            first = waiting[0]
+            first.called.append(True)
+            self.apply(first, [], {}, alone=True)
+
+    def walk(self, node: Node) -> object:
+        """Evaluate a node.
+
+        Raises:
+            Exhausted: the program costs more than it may.
+        """
+        self.left -= 1
+        if self.left < 0 or len(self.actions) > MAX_CALLS:
+            raise Exhausted
+        return self.kinds[type(node)](node)
+
+    # -- values -------------------------------------------------------------------------------------------
+
+    def _const(self, node: Const) -> object:
+        return node.value
+
+    def _name(self, node: Name) -> object:
+        return self.look_up(node.name)
+
+    def look_up(self, name: str) -> object:
+        """Return what a name stands for; what nothing was assigned to comes with the language."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return self.brought(name)
+
+    def bind(self, name: str, value: object, *, here: bool = False) -> None:
+        """Give a name a value, where it has one already if that is how the language does it."""
+        scope: Scope | None = self.scope
+        while not here and self.language != "python" and scope is not None:
+            if name in scope.names:
+                scope.names[name] = value
+                return
+            scope = scope.outer
+        self.scope.names[name] = value
+
+    def _member(self, node: Member) -> object:
+        return self.member(self.walk(node.owner), node.name)
+
+    def _index(self, node: Index) -> object:
+        owner = self.walk(node.owner)
+        keys = [self.walk(key) if key is not None else None for key in node.keys]
+        if not node.slices:
+            return self.element(owner, keys[0] if keys else None)
+        if not isinstance(owner, str | list):
+            return owner if isinstance(owner, Ref) else unknown("code")
+        start, end, step = (number(key) if key is not None else None for key in [*keys, None, None][:3])
+        if any(key is not None and number(key) is None for key in keys) or step == 0:
+            return text(owner)
+        if node.inclusive and end is not None:
+            end = None if end == -1 else end + 1
+        return owner[start:end:step]
+
+    def _seq(self, node: Seq) -> object:
+        return self.given(node.items)
+
+    def given(self, items: list[Node]) -> list[object]:
+        """Evaluate arguments or elements."""
+        values: list[object] = []
+        for item in items:
+            if isinstance(item, Splat):
+                values += elements(self.walk(item.value))
+            else:
+                values.append(self.walk(item))
+        return values
+
+    def _splat(self, node: Splat) -> object:
+        return self.walk(node.value)
+
+    def _pairs(self, node: Pairs) -> object:
+        made: dict[object, object] = {}
+        for key, value in node.items:
+            held_value = self.walk(value)
+            if key is None:
+                made.update(held_value if isinstance(held_value, dict) else {})
+            else:
+                made[text(self.walk(key))] = held_value
+        return made
+
+    def _template(self, node: Template) -> object:
+        return held("".join(text(self.walk(part)) for part in node.parts))
+
+    def _shell(self, node: Shell) -> object:
+        self.act(Action("shell", text(self.walk(node.text))))
+        return Ref("shell()", unknown("out", self.language))
+
+    # -- operators ----------------------------------------------------------------------------------------
+
+    def _join(self, node: Join) -> object:
+        value = self.walk(node.items[0])
+        for item in node.items[1:]:
+            if node.op in {"or", "and"}:
+                value = self._logic(node.op, value, self.walk(item))
+            else:
+                value = self.combined(node.op, value, self.walk(item))
+        return value
+
+    @staticmethod
+    def _logic(op: str, left: object, right: object) -> object:
+        sure = truth(left)
+        if sure is None:
+            return left if op == "or" and isinstance(left, Ref) and isinstance(right, str) and not right else right
+        return left if sure == (op == "or") else right
+
+    def combined(self, op: str, left: object, right: object) -> object:  # noqa: C901, PLR0911, PLR0912
+        """Apply an operator."""
+        if op in {".", "..", "text"}:
+            return held(text(left) + text(right))
+        if op == "/" and isinstance(left, PathText | str) and (isinstance(left, PathText) or self.language == "ruby"):
+            return PathText(f"{left.rstrip('/')}/{text(right)}" if not text(right).startswith("/") else text(right))
+        if op in {"+", "<<"} and isinstance(left, list):
+            if op == "<<":
+                left.append(right)
+                return left
+            return [*left, *right] if isinstance(right, list) else [*left, right]
+        if op == "<<" and isinstance(left, Ref) and left.opened:
+            return self.written(left, [right])
+        if op == "%" and isinstance(left, str):
+            named = {str(key): value for key, value in right.items()} if isinstance(right, dict) else None
+            return formatted(left, right if isinstance(right, list) else [right], named)
+        if op in {"*", "x"} and isinstance(left, str | list) and number(right) is not None:
+            count = max(0, min(number(right) or 0, 500))
+            if isinstance(left, str) and number(left) is None:
+                return held(left * count)
+            if isinstance(left, list):
+                return left * count if len(left) * count < 4000 else left
+            if op == "x":
+                return held(left * count)
+        if op in {"+", "<<"} and (isinstance(left, str) or isinstance(right, str)) and self.language != "php":
+            if self.language not in {"perl", "awk"}:
+                return held(text(left) + text(right))
+        if op in {"==", "!=", "<", ">", "<=", ">=", "in", "not in", "===", "!==", "eq", "ne"}:
+            return self._compared(op, left, right)
+        a, b = number(left or 0) if self.language in {"awk", "perl", "php"} else number(left), number(right)
+        if a is None or b is None:
+            return unknown("code") if not isinstance(left, Ref) else Ref(left.path, left.text or text(right))
+        return self._computed(op, a, b)
+
+    @staticmethod
+    def _compared(op: str, left: object, right: object) -> object:
+        if not known(left) or not known(right):
+            return unknown("code")
+        if op in {"in", "not in"}:
+            found = text(left) in (
+                right
+                if isinstance(right, dict)
+                else list(map(text, elements(right)))
+                if isinstance(right, list)
+                else text(right)
+            )
+            return found == (op == "in")
+        if op in {"==", "===", "eq"}:
+            return text(left) == text(right)
+        if op in {"!=", "!==", "ne"}:
+            return text(left) != text(right)
+        a, b = number(left), number(right)
+        if a is None or b is None:
+            return unknown("code")
+        return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
+
+    @staticmethod
+    def _computed(op: str, a: int, b: int) -> object:  # noqa: PLR0911
+        if op in {"+", "-", "*", "^", "|", "&"} and max(abs(a), abs(b)) < 10**7:
+            return {"+": a + b, "-": a - b, "*": a * b, "^": a ^ b, "|": a | b, "&": a & b}[op]
+        if op in {"/", "//"} and b:
+            return a // b
+        if op == "%" and b:
+            return a % b
+        if op == "**" and abs(a) < 1000 and 0 <= b < 10:
+            return a**b
+        if op in {"<<", ">>"} and 0 <= b < 64:
+            return a << b if op == "<<" else a >> b
+        return unknown("code")
+
+    def _unary(self, node: Unary) -> object:
+        value = self.walk(node.value)
+        if node.op in {"!", "not"}:
+            sure = truth(value)
+            return unknown("code") if sure is None else not sure
+        count = number(value)
+        if node.op in {"-", "~", "+"} and count is not None:
+            return {"-": -count, "~": ~count, "+": count}[node.op]
+        return value
+
+    # -- statements ---------------------------------------------------------------------------------------
+
+    def _block(self, node: Block) -> object:
+        value: object = None
+        for item in node.items:
+            value = self.walk(item)
+        return value
+
+    def _choice(self, node: Choice) -> object:
+        if node.repeats:
+            return self._repeated(node)
+        sure = truth(self.walk(node.test))
+        if sure is not None and not isinstance(node.then, Block):
+            chosen = node.then if sure else node.other
+            return self.walk(chosen) if chosen is not None else None
+        ways = [way for way in (node.then, node.other) if way is not None]
+        if sure:
+            ways.reverse()  # what is done counts, and comes last
+        values = []
+        for at, way in enumerate(ways):
+            taken = sure is not None and at == len(ways) - 1 and (sure or node.other is not None)
+            if not taken and self.depth > 3:
+                continue  # a function that calls itself would never end
+            self.unsure += not taken
+            values.append(self.walk(way))
+            self.unsure -= not taken
+        if self.depth > 3 and not values and ways:
+            return self.walk(ways[-1]) if self.depth < DEPTH - 2 else None
+        found = [value for value in values if value is not None]
+        return found[-1 if sure is not None else 0] if found else None
+
+    def _repeated(self, node: Choice) -> object:
+        for at in range(ROUNDS):
+            sure = truth(self.walk(node.test))
+            if sure is False or (at > 1 and (sure is None or isinstance(node.test, Const))):
+                break
+            self.unsure += 1
+            self.walk(node.then)
+            self.unsure -= 1
+        if node.other is not None:
+            self.walk(node.other)
+        return None
+
+    def _loop(self, node: Loop) -> object:
+        values, collected = elements(self.walk(node.values)), []
+        before = self.scope
+        if node.collects:
+            self.scope = Scope({}, before)
+        self.unsure += 1
+        for value in values[:ROUNDS]:
+            self.assign(node.target, value, here=node.collects)
+            if any(truth(self.walk(test)) is False for test in node.tests):
+                continue
+            if isinstance(node.body, Splat):
+                collected += elements(self.walk(node.body.value))
+            else:
+                collected.append(self.walk(node.body))
+        self.unsure -= 1
+        self.scope = before
+        return collected if node.collects else None
+
+    def _return(self, node: Return) -> object:
+        value = self.walk(node.value) if node.value is not None else None
+        if not self.unsure:
+            raise _Returned(value)
+        if value is not None:
+            self.returned.append(value)
+        return value
+
+    def _import(self, node: Import) -> object:
+        self.imported(node.path, node.name)
+        return None
+
+    def _function(self, node: Function) -> object:
+        made = Func(node.params, node.body, self.scope, node.name)
+        self.functions.append(made)
+        if node.name:
+            self.bind(node.name, made, here=True)
+        return made
+
+    def _class(self, node: Class) -> object:
+        before, self.scope = self.scope, Scope({}, self.scope)
+        try:
+            self.walk(node.body)
+            made = Klass(node.name, self.scope.names)
+        finally:
+            self.scope = before
+        self.bind(node.name, made, here=True)
+        return made
+
+    # -- assignments --------------------------------------------------------------------------------------
+
+    def _assign(self, node: Assign) -> object:
+        value = self.walk(node.value)
+        if node.op:
+            before = self.walk(node.target)
+            if node.op in {"||", "??", "or"}:
+                value = before if not isinstance(before, Ref) else value
+            else:
+                value = self.combined(node.op, before if not isinstance(before, Ref) or before.text else "", value)
+        self.assign(node.target, value)
+        return value
+
+    def assign(self, target: Node, value: object, *, here: bool = False) -> None:  # noqa: C901, PLR0912
+        """Give a target a value, element by element where it is a list."""
+        if isinstance(target, Assign):  # with a default
+            target = target.target
+        if isinstance(target, Name):
+            if target.name.startswith("@") and not isinstance(value, list) and self.language == "perl":
+                value = [value]
+            if target.name.startswith("%") and isinstance(value, list) and self.language == "perl":
+                value = {text(key): item for key, item in zip(value[::2], value[1::2], strict=False)}
+            self.bind(target.name, value, here=here)
+        elif isinstance(target, Seq):
+            values = elements(value) if not isinstance(value, Ref) else [value] * len(target.items)
+            for at, item in enumerate(target.items):
+                if isinstance(item, Splat):
+                    stop = len(values) - (len(target.items) - at - 1)
+                    self.assign(item.value, values[at:stop], here=here)
+                    values = [*values[:at], None, *values[stop:]]
+                else:
+                    self.assign(item, values[at] if at < len(values) else unknown("code"), here=here)
+        elif isinstance(target, Pairs):
+            for key, item in target.items:
+                if key is not None:
+                    self.assign(item, self.element(value, self.walk(key)), here=here)
+        elif isinstance(target, Member):
+            owner = self.walk(target.owner)
+            if isinstance(owner, Obj):
+                owner.attrs[target.name] = value
+            elif isinstance(owner, dict):
+                owner[target.name] = value
+            elif isinstance(owner, Klass):
+                owner.attrs[target.name] = value
+        elif isinstance(target, Index):
+            self._assign_element(target, value)
+        elif isinstance(target, Call) and target.args and isinstance(target.func, Name):
+            self.assign(target.args[0], value, here=here)
+
+    def _assign_element(self, target: Index, value: object) -> None:
+        owner = self.walk(target.owner)
+        key = self.walk(target.keys[0]) if target.keys and target.keys[0] is not None else None
+        if isinstance(owner, Ref) and isinstance(target.owner, Name) and not owner.text:
+            owner = [] if key is None or number(key) == 0 else {}
+            self.bind(target.owner.name, owner)
+        if isinstance(owner, dict):
+            owner[text(key)] = value
+        elif isinstance(owner, list):
+            at = number(key)
+            if key is None or at == len(owner):
+                owner.append(value)
+            elif at is not None and -len(owner) <= at < len(owner):
+                owner[at] = value
+
+    # -- calls --------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> object:
+        func = node.func
+        args = self.given(node.args)
+        if self.language == "awk" and isinstance(func, Name):
+            return self._awk_call(func.name, node.args, args)
+        named: dict[str, object] = {}
+        for key, word in node.named:
+            value = self.walk(word)
+            if key == "**":
+                named.update({text(k): v for k, v in value.items()} if isinstance(value, dict) else {})
+            else:
+                named[key] = value
+        if isinstance(func, Member):
+            return self.call_method(self.walk(func.owner), func.name, args, named)
+        return self.call(self.walk(func), args, named)
+
+    def _awk_call(self, name: str, nodes: list[Node], args: list[object]) -> object:
+        """Functions of awk change what they are given, and have no names but their own."""
+        if name == "split" and len(args) > 1:
+            pieces = text(args[0]).split(text(args[2]) if len(args) > 2 and text(args[2]) != " " else None)
+            self.assign(nodes[1], {str(at): piece for at, piece in enumerate(pieces, 1)})
+            return len(pieces)
+        if name in {"gsub", "sub"} and len(args) > 1:
+            target = nodes[2] if len(nodes) > 2 else Name("$0")
+            old = args[0] if isinstance(args[0], Pattern) else Pattern(text(args[0]))
+            self.assign(target, replaced(text(self.walk(target)), old, text(args[1]), int(name == "sub")))
+            return 1
+        scope = self.scope
+        while name not in scope.names and scope.outer is not None:
+            scope = scope.outer
+        return self.call(scope.names.get(name, Ref(name)), args, {})
+
+    def apply(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool = False) -> object:
+        """Call a function of the program; ``alone`` when nothing says what it is given."""
+        if not alone:
+            func.called.append(True)
+        if self.depth >= DEPTH:
+            return unknown("code")
+        before, self.scope = self.scope, Scope({}, func.scope)
+        unsure, self.unsure = self.unsure, 0
+        returned, self.returned = self.returned, []
+        self.depth += 1
+        try:
+            self._bind_params(func, args, named, alone=alone)
+            value = self.walk(func.body)
+        except _Returned as end:
+            value = end.value
+        else:
+            if self.returned:
+                value = self.returned[-1]
+        finally:
+            self.scope, self.unsure, self.returned = before, unsure, returned
+            self.depth -= 1
+        return value
+
+    def _bind_params(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool) -> None:
+        values = [func.bound, *args] if func.bound is not None else args
+        if self.language == "python" and alone and func.params and isinstance(func.params[0], Name):
+            named = {**named, func.params[0].name: Ref(func.params[0].name)}
+        self.scope.names["@_"] = list(values)
+        if isinstance(func.bound, Obj):
+            for own in ("this", "$this", "self"):
+                self.scope.names.setdefault(own, func.bound)
+        at = 0
+        if len(func.params) > 1 and len(values) == 1 and isinstance(values[0], list) and self.language == "ruby":
+            values = values[0]
+        for param in func.params:
+            target = param.target if isinstance(param, Assign) else param
+            if isinstance(target, Splat):
+                self.assign(target.value, values[at:], here=True)
+                at = len(values)
+                continue
+            name = target.name if isinstance(target, Name) else ""
+            if name.lstrip("$") in named and name:
+                value = named[name.lstrip("$")]
+            elif at < len(values):
+                value = values[at]
+                at += 1
+            elif isinstance(param, Assign) and not isinstance(param.value, Const | None):
+                value = self.walk(param.value)
+            elif isinstance(param, Assign) and isinstance(param.value, Const) and param.value.value is not None:
+                value = param.value.value
+            else:
+                value = Ref(name or "argument")
+            self.assign(target, value, here=True)
+        if self.language == "ruby" and not func.params and args:
+            self.scope.names.update({"it": args[0], "_1": args[0]})
+
+    def interpolate(self, template: str, args: list[object], named: dict[str, object]) -> str:
+        """Apply ``format`` of Python."""
+        return braced(template, args, named)
+
+
+__all__ = ["Exhausted", "Machine", "Partial"]
