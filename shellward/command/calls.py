@@ -17,7 +17,7 @@ CALLS: dict[str, dict[str, str]] = {
         ".create_subprocess_shell .create_subprocess_exec .exec_command .run_command .sudo",
         "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp",
         "exec-mode": ".spawnv .spawnve .spawnl .spawnle .spawnlp .spawnlpe .spawnvp .spawnvpe",
-        "eval": "exec eval compile runcode runsource",
+        "eval": "exec eval compile runcode runsource timeit.timeit timeit.repeat cProfile.run profile.run",
         "rm-r": ".rmtree .remove_tree .removedirs send2trash",
         "rm": "os.remove os.unlink",
         "rmdir": "os.rmdir",
@@ -36,8 +36,8 @@ CALLS: dict[str, dict[str, str]] = {
         "method-write": ".write_text .write_bytes",
     },
     "javascript": {
-        "process": ".exec .execSync",
-        "spawn": ".spawn .spawnSync .execFile .execFileSync fork Deno.run Deno.Command Bun.spawn Bun.spawnSync",
+        "process": ".exec .execSync execa.command execa.commandSync execaCommand execaCommandSync",
+        "spawn": ".spawn .spawnSync .execFile .execFileSync fork Deno.run Deno.Command Bun.spawn Bun.spawnSync execa execaSync",
         "eval": "eval Function .runInNewContext .runInThisContext .runInContext",
         "rm": ".rm .rmSync rmdir .rmdirSync Deno.remove Deno.removeSync",
         "rm-r": ".rimraf .rimrafSync rimraf.sync .removeSync .emptyDirSync del.sync emptyDir fs.remove fse.remove",
@@ -102,6 +102,7 @@ CALLS: dict[str, dict[str, str]] = {
         "write": "io.open",
         "mv": "os.rename",
     },
+    "awk": {"process": "system"},
     "r": {
         "process": ".system .system2 shell",
         "eval": "eval source parse",

@@ -332,7 +332,7 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     values = [word[2:] or inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word.startswith("-v")]
     given = "".join(f'{name}="{value}";' for name, equals, value in (v.partition("=") for v in values) if equals)
     for program in programs:
-        t.run_code("awk", given + program, inv, [])
+        t.run_code("awk", given + program, inv, rest[rest[:1] == programs :], stdin=inv.stdin)
         _awk_lines(t, inv, given + program)
     return None
 

@@ -6,7 +6,7 @@ import re
 
 from shellward.command.actions import Action
 from shellward.command.doing import argv_of, call_kind, command, files, process, send
-from shellward.command.follow.things import Given, Ref, text
+from shellward.command.follow.things import Func, Given, Ref, text
 from shellward.command.follow.things import plain as plainly
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.values import CUT, known_part, labels, unknown
@@ -85,7 +85,8 @@ class Acting:
         """Note what a call does; return what it gives back."""
         path = ref.path
         name = re.split(r"\.|::|->|\\", path)[-1]
-        values = [plainly(arg) for arg in args if not isinstance(arg, dict)]
+        given = [format(arg, "o") if kind == "chmod" and isinstance(arg, int) else arg for arg in args]
+        values = [plainly(arg) for arg in given if not isinstance(arg, dict | Func)]
         words: dict[str, Value] = {key: plainly(value) for key, value in named.items()}
         for arg in args:
             if isinstance(arg, dict):
@@ -95,10 +96,8 @@ class Acting:
             (
                 squeeze(words[key])
                 for key in _INPUTS
-                if key in words
-                and known_part(squeeze(words[key])) != ""
-                or key in words
-                and labels(squeeze(words[key]))
+                if (key in words and known_part(squeeze(words[key])) != "")
+                or (key in words and labels(squeeze(words[key])))
             ),
             None,
         )
@@ -133,6 +132,10 @@ class Acting:
             if name.startswith("popen") and len(values) > 1 and squeeze(values[1]) in _MODES:
                 values = values[:1]
             self.judged(squeeze(values))
+            if values and isinstance(values[0], str) and not known_part(values[0]).strip():
+                given = [label for label in labels(values[0]) if re.match(r"var:|in\b", label)]
+                if given:
+                    return [Action("argv", argv=("@run", self.language, *given[:3]))]
             if name == "open" and self.language == "perl" and values and squeeze(values[0]).startswith("\ue000"):
                 values = ["", *values[1:]]
             return process(self.language, name, values, named)

@@ -76,15 +76,14 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
         case ast.With() | ast.AsyncWith():
             held: list[Node] = []
             for item in node.items:
-                value = expression(item.context_expr)
-                held.append(Assign(expression(item.optional_vars), value) if item.optional_vars else value)
+                opened = expression(item.context_expr)
+                held.append(Assign(expression(item.optional_vars), opened) if item.optional_vars else opened)
             return Block([*held, block(node.body)])
         case ast.Try() | ast.TryStar():
             parts = [block(node.body), *(block(handler.body) for handler in node.handlers)]
             return Block([*parts, block(node.orelse), block(node.finalbody)])
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            made = Function(_params(node.args), block(node.body), node.name)
-            decorated: Node = made
+            decorated: Node = Function(_params(node.args), block(node.body), node.name)
             for decorator in node.decorator_list:
                 decorated = Block([decorated, Call(expression(decorator), [Name(node.name)])])
             return decorated

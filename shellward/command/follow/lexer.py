@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.escapes import unescape_ansi
 from shellward.command.follow.nodes import Call, Const, Name, Node, Seq, Shell, Template
-from shellward.command.follow.things import Pattern
+from shellward.command.follow.things import Everywhere, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,12 +19,12 @@ _OPERATORS = re.compile(
 )
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0o?[0-7_]+(?![.\d])|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?[nLf]?")
 _WORD = re.compile(r"[^\W\d]\w*")
+_DOLLAR_WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _SPACE = re.compile(r"[^\S\n]+|\\\n")
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _BACK = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
-_LONG = re.compile(r"\[(=*)\[(.*?)\]\1\]", re.DOTALL)
 _HEREDOC = re.compile(r"<<<?([~-]?)([\"'`]?)([A-Za-z_]\w*)\2")
 _COMMENT = {
     "javascript": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
@@ -33,11 +33,15 @@ _COMMENT = {
     "ruby": re.compile(r"#[^\n]*|^=begin.*?^=end[^\n]*", re.DOTALL | re.MULTILINE),
 }
 _HASH = re.compile(r"#[^\n]*")
-_SIGILED = re.compile(r"[$@%&](?:#?(?:::)?[^\W\d]\w*(?:::\w+)*|\d+)|\$#\{|[$@%&](?=\{)|[$@%](?=\$)|\$[&!@/\\,;.0<>\"]|[$@]_\b")
+_SIGILED = re.compile(
+    r"[$@%&](?:#?(?:::)?[^\W\d]\w*(?:::\w+)*|\d+)|\$#\{|[$@%&](?=\{)|[$@%](?=\$)|\$[&!@/\\,;.0<>\"]|[$@]_\b"
+)
 _QUOTES = re.compile(r"(qq|qw|qx|qr|q|m|s|tr|y)(?=\s*[^\w\s,;)=]|=(?![>=~]))\s*")
 _PERCENT = re.compile(r"%([wWqQiIxr]?)([^\w\s=])")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _WORDS_BEFORE_OPERAND = frozenset(
+    ["my", "our", "local", "keys", "values", "each", "delete", "exists", "scalar", "for", "foreach", "unlink", "chmod", "reverse", "sort", "defined", "lc", "uc", "rmtree", "kill", "open"]
+) | frozenset(
     ("return", "and", "or", "not", "if", "unless", "while", "until", "print", "puts", "split", "in", "of", "typeof", "case", "when", "grep",
      "map", "system", "exec", "x", "eq", "ne", "push", "join", "elsif", "then", "do", "else", "say", "printf", "echo", "function", "end")
 )  # fmt: skip
@@ -85,6 +89,8 @@ class Lexer:
         self.at = 0
         self.tokens: list[Token] = []
         self.line = False
+        self.unclosed: set[str] = set()
+        """What opens a text that nothing closes."""
         self.resume = 0
         """Where reading goes on behind the here-documents of a line."""
         self.comment = _COMMENT.get(language, _HASH)
@@ -120,6 +126,11 @@ class Lexer:
         if self.language == "lua" and self.code[self.at] == "#":
             return None
         if self.language == "ruby" and self.code[self.at] == "=" and not self.line:
+            return None
+        opening = self.code[self.at : self.at + 4] if self.language == "lua" else self.code[self.at : self.at + 2]
+        closing = {"/*": "*/", "--[[": "]]"}.get(opening)
+        if closing and (opening in self.unclosed or self.code.find(closing, self.at) < 0):
+            self.unclosed.add(opening)
             return None
         return self.comment.match(self.code, self.at)
 
@@ -162,7 +173,7 @@ class Lexer:
                 self.at = found.end()
                 self.add("name", found.group(), space=space)
                 return
-        word = _WORD.match(code, at)
+        word = (_DOLLAR_WORD if language == "javascript" else _WORD).match(code, at)
         if word:
             self._word(word, space=space)
             return
@@ -183,10 +194,14 @@ class Lexer:
         if self.language == "r":
             more = re.compile(r"[\w.]+").match(self.code, end)
             end = more.end() if more else end
-        if self.language == "ruby" and self.code[end : end + 1] in {"?", "!"} and self.code[end + 1 : end + 2] not in {"=", ":"}:
-            end += not (self.code[end] == "?" and self.code[end + 1 : end + 2] == " " and " : " in self.code[end : end + 200])
-        if self.language == "javascript" and self.code.startswith("$", end):
-            end += 1
+        if (
+            self.language == "ruby"
+            and self.code[end : end + 1] in {"?", "!"}
+            and self.code[end + 1 : end + 2] not in {"=", ":"}
+        ):
+            end += not (
+                self.code[end] == "?" and self.code[end + 1 : end + 2] == " " and " : " in self.code[end : end + 200]
+            )
         text = self.code[word.start() : end]
         self.at = end
         self.add("name", text, space=space)
@@ -195,29 +210,40 @@ class Lexer:
 
     def _texts(self, c: str) -> tuple[str, Node] | None:  # noqa: PLR0911
         code, at = self.code, self.at
+        if c in self.unclosed:
+            return None
         if c == '"':
             found = _DOUBLE.match(code, at)
-            if found:
+            if not found:
+                self.unclosed.add(c)
+            else:
                 self.at = found.end()
                 return c, self.filled(found.group(1))
         if c == "'":
             found = _SINGLE.match(code, at)
-            if found:
+            if not found:
+                self.unclosed.add(c)
+            else:
                 self.at = found.end()
                 text = found.group(1)
                 simple = self.language in {"perl", "ruby", "php"}
                 return c, Const(re.sub(r"\\(['\\])", r"\1", text) if simple else _unescaped(text))
         if c == "`":
             found = _BACK.match(code, at)
-            if found:
+            if not found:
+                self.unclosed.add(c)
+            else:
                 self.at = found.end()
                 filled = self.filled(found.group(1))
                 return c, filled if self.language == "javascript" else Shell(filled)
         if c == "[" and self.language == "lua":
-            found = _LONG.match(code, at)
-            if found:
-                self.at = found.end()
-                return c, Const(found.group(2))
+            opening = re.compile(r"\[(=*)\[").match(code, at)
+            end = code.find(f"]{opening.group(1)}]", opening.end()) if opening else 0
+            if opening and end < 0:
+                self.unclosed.add(c)
+            elif opening:
+                self.at = end + 2 + len(opening.group(1))
+                return c, Const(code[opening.end() : end])
         if c == "<" and code.startswith("<<", at) and self.language in {"ruby", "perl", "php"}:
             found = _HEREDOC.match(code, at)
             if found and (self.operand_next() or self.language == "php" or (found.group(1) and "\n" in code[at:])):
@@ -239,16 +265,32 @@ class Lexer:
             found = _REGEX.match(code, at)
             if found and language != "php":
                 self.at = found.end()
-                return c, Const(Pattern(found.group(1)))
-        if language == "perl" and c in "qmsty" and not (self.tokens and self.tokens[-1].text in {"->", "{", "sub"} and re.match(r"\w+\s*[}(]", code[at : at + 12])):
+                return c, Const(Everywhere(found.group(1)) if "g" in found.group(2) else Pattern(found.group(1)))
+        if (
+            language == "perl"
+            and c in "qmsty"
+            and not (
+                self.tokens
+                and self.tokens[-1].text in {"->", "{", "sub"}
+                and re.match(r"\w+\s*[}(]", code[at : at + 12])
+            )
+        ):
             quote = _QUOTES.match(code, at)
-            if quote and not re.match(r"\s*=>", code[quote.end() : quote.end() + 5]) and (at == 0 or code[at - 1] not in "$@%&"):
+            if (
+                quote
+                and not re.match(r"\s*=>", code[quote.end() : quote.end() + 5])
+                and (at == 0 or code[at - 1] not in "$@%&")
+            ):
                 return self._perl_quote(quote)
         if language == "ruby" and c == "%" and self.operand_next():
             percent = _PERCENT.match(code, at)
             if percent:
                 return self._percent(percent)
-        if language == "ruby" and c == ":" and self.operand_next() | (self.tokens[-1:] != [] and code[at - 1] in " (,["):
+        if (
+            language == "ruby"
+            and c == ":"
+            and self.operand_next() | (self.tokens[-1:] != [] and code[at - 1] in " (,[")
+        ):
             symbol = re.compile(r":(?:\"([^\"]*)\"|([^\W\d]\w*[?!=]?))").match(code, at)
             if symbol and not code.startswith("::", at):
                 self.at = symbol.end()
@@ -262,13 +304,21 @@ class Lexer:
                 self.at = found.end()
                 inner = found.group(1)
                 read = inner.strip("$") in {"", "STDIN", "ARGV", "stdin"} or inner.startswith("$")
-                return c, Call(Name("readline"), [Name(inner if inner.startswith("$") else "STDIN")] if read else []) if read else Call(Name("glob"), [self.filled(inner)])
+                return c, Call(
+                    Name("readline"), [Name(inner if inner.startswith("$") else "STDIN")] if read else []
+                ) if read else Call(Name("glob"), [self.filled(inner)])
         return None
 
     def _regex_here(self) -> bool:
-        if not self.operand_next() and not (self.tokens[-1].kind == "name" and self.language == "ruby" and self.code[self.at - 1] == " " and self.code[self.at + 1 : self.at + 2] != " "):
-            return False
-        return True
+        return not (
+            not self.operand_next()
+            and not (
+                self.tokens[-1].kind == "name"
+                and self.language == "ruby"
+                and self.code[self.at - 1] == " "
+                and self.code[self.at + 1 : self.at + 2] != " "
+            )
+        )
 
     def _delimited(self, at: int) -> tuple[str, int]:
         """Read up to the delimiter that closes what opens at a place; return the text and where it ends."""
@@ -300,7 +350,10 @@ class Lexer:
             flags = re.compile(r"[a-z]*").match(self.code, end)
             end = flags.end() if flags else end
             self.at = end
-            given: list[Node] = [Const(Pattern(text) if kind == "s" else text), self.filled(second) if kind == "s" else Const(second)]
+            given: list[Node] = [
+                Const(Pattern(text) if kind == "s" else text),
+                self.filled(second) if kind == "s" else Const(second),
+            ]
             if kind == "s" and flags and "e" in flags.group():
                 given[1] = self.parse(second)
             once = kind == "s" and not (flags and "g" in flags.group())
@@ -354,7 +407,7 @@ class Lexer:
                 return Template(parts)
             parts.append(Const(_unescaped(text[at:start])))
             inner = Lexer(self.language, text, self.parse)
-            body, at = inner._delimited(start + len(opening) - 1)  # noqa: SLF001
+            body, at = inner._delimited(start + len(opening) - 1)
             parts.append(self.parse(body))
 
     def _matched(self, text: str, pattern: re.Pattern[str]) -> Node:
@@ -371,11 +424,15 @@ class Lexer:
             elif self.language == "perl":
                 name = match.group(4) or match.group()[0] + (match.group(2) or "")
                 parts.append(self.parse(name + (match.group(5) or match.group(3) or "")))
-            elif match.group(3) and (match.group(4) or "").startswith("[") and match.group(4)[1:2] not in {"'", '"', "$"}:
+            elif (
+                match.group(3) and (match.group(4) or "").startswith("[") and match.group(4)[1:2] not in {"'", '"', "$"}
+            ):
                 key = match.group(4)[1:-1]
                 parts.append(self.parse(f"{match.group(3)}[{key if key.lstrip('-').isdigit() else repr(key)}]"))
             else:
-                parts.append(self.parse(match.group(1) or (match.group(3) or "$" + match.group(2)) + (match.group(4) or "")))
+                parts.append(
+                    self.parse(match.group(1) or (match.group(3) or "$" + match.group(2)) + (match.group(4) or ""))
+                )
         parts.append(Const(_unescaped(text[at:])))
         return Template(parts)
 
@@ -384,7 +441,9 @@ def _unescaped(text: str) -> str:
     """Undo the escapes that most languages share."""
     if "\\" not in text:
         return text
-    text = re.sub(r"\\u\{([0-9a-fA-F]{1,6})\}", lambda m: chr(int(m.group(1), 16)) if int(m.group(1), 16) < 0xD800 else "", text)
+    text = re.sub(
+        r"\\u\{([0-9a-fA-F]{1,6})\}", lambda m: chr(int(m.group(1), 16)) if int(m.group(1), 16) < 0xD800 else "", text
+    )
     return re.sub(r"\\([^abefnrtv0-7xuUcE])", r"\1", unescape_ansi(text.replace("\\\n", "")))
 
 

@@ -8,9 +8,9 @@ import shlex
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
-from shellward.command.decode import from_hex, rot13, translate
+from shellward.command.decode import rot13, translate
 from shellward.command.escapes import unescape_ansi
-from shellward.command.follow.things import Pattern, Ref, elements, held, known, number, text
+from shellward.command.follow.things import MOST, Everywhere, Pattern, Ref, elements, held, known, number, text
 from shellward.command.values import LIMIT, OPEN, character, only_markers, unknown
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def _replace(t: Text, *, once: bool) -> object:
     if len(t.args) < 2:
         return t.value
     old = t.args[0]
+    once = once and not isinstance(old, Everywhere)
     if t.language == "lua" and isinstance(old, str):
         old = Pattern(old.replace("%", "\\"))
     return replaced(t.value, old, t.arg(1), 1 if once else 0)
@@ -263,11 +264,13 @@ def of_text(name: str, value: str, args: list[object], language: str) -> object:
 
 def of_list(name: str, value: list[object], args: list[object], language: str) -> object:  # noqa: C901, PLR0911, PLR0912
     """Call a method of a list; MISSING when none of that name is known."""
+    if len(value) > MOST:
+        return value
     if name in {"append", "push", "add", "<<", "appendChild"}:
         value.extend(args)
         return value
     if name in {"extend", "concat", "addAll", "update"}:
-        more = [item for arg in args for item in (arg if isinstance(arg, list) else [arg])]
+        more = [item for arg in args for item in (arg if isinstance(arg, list) else [arg])][:MOST]
         if name == "concat" and language == "javascript":
             return [*value, *more]
         value.extend(more)
@@ -343,7 +346,7 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
     """Call a function without effects by the last part of its name; MISSING when none is known."""
     first = args[0] if args else ""
     if (
-        name in {"str", "String", "strval", "tostring", "as.character", "bytes", "bytearray", "repr", "raw", "uc", "lc"}
+        name in {"str", "String", "strval", "tostring", "as.character", "bytes", "bytearray", "repr", "uc", "lc"}
         and args
     ):
         if name in {"uc", "lc"}:
@@ -371,6 +374,8 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
         "vector",
     }:
         if name in {"c", "Array", "of", "array", "vector"} and (len(args) != 1 or name in {"c", "array"}):
+            return list(args)
+        if name == "list" and language in {"r", "php", "perl"}:
             return list(args)
         return (
             MISSING if name == "from" and not isinstance(first, list | str) else list(elements(first)) if args else []
@@ -470,7 +475,9 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
         start, stop, step = number(args[0]), number(args[1]), number(args[2]) if len(args) > 2 else 1
         if start is None or stop is None or not step:
             return [unknown("code")]
-        return list(range(start, stop + (1 if step > 0 else -1), step))[:300] if abs(stop - start) < 100_000 else [start]
+        return (
+            list(range(start, stop + (1 if step > 0 else -1), step))[:300] if abs(stop - start) < 100_000 else [start]
+        )
     if name == "zip" and args:
         return [list(pair) for pair in zip(*(elements(arg) for arg in args), strict=False)]
     if name in {"enumerate", "each_with_index", "ipairs", "pairs", "entries"} and args:
@@ -492,8 +499,6 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
             if isinstance(first, list) and name not in {"as.raw", "raw", "unlist", "deepcopy", "copy"} and first
             else first
         )
-    if name in {"fromhex", "unhexlify", "hex2bin"} and args and OPEN not in text(first):
-        return MISSING if from_hex(text(first)) is None else MISSING
     return MISSING
 
 

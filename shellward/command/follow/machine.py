@@ -37,6 +37,7 @@ from shellward.command.follow.nodes import (
     Unary,
 )
 from shellward.command.follow.things import (
+    MOST,
     Func,
     Given,
     Klass,
@@ -143,6 +144,8 @@ class Machine(Natives):
             if name in scope.names:
                 return scope.names[name]
             scope = scope.outer
+        if self.language == "ruby" and name in {"gets", "readline", "readlines"}:
+            return self.native(Ref(name), [], {})
         return self.brought(name)
 
     def bind(self, name: str, value: object, *, here: bool = False) -> None:
@@ -180,7 +183,8 @@ class Machine(Natives):
         values: list[object] = []
         for item in items:
             if isinstance(item, Splat):
-                values += elements(self.walk(item.value))
+                made = self.walk(item.value)
+                values += [made] if isinstance(made, int | float) else elements(made)
             else:
                 values.append(self.walk(item))
         return values
@@ -231,9 +235,9 @@ class Machine(Natives):
             return PathText(f"{left.rstrip('/')}/{text(right)}" if not text(right).startswith("/") else text(right))
         if op in {"+", "<<"} and isinstance(left, list):
             if op == "<<":
-                left.append(right)
+                left.extend([right] if len(left) < MOST else [])
                 return left
-            return [*left, *right] if isinstance(right, list) else [*left, right]
+            return [*left, *right][:MOST] if isinstance(right, list) else [*left, right]
         if op == "<<" and isinstance(left, Ref) and left.opened:
             return self.written(left, [right])
         if op == "%" and isinstance(left, str):
@@ -280,7 +284,7 @@ class Machine(Natives):
         return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
 
     @staticmethod
-    def _computed(op: str, a: int, b: int) -> object:  # noqa: PLR0911
+    def _computed(op: str, a: int, b: int) -> object:
         if op in {"+", "-", "*", "^", "|", "&"} and max(abs(a), abs(b)) < 10**7:
             return {"+": a + b, "-": a - b, "*": a * b, "^": a ^ b, "|": a | b, "&": a & b}[op]
         if op in {"/", "//"} and b:
@@ -445,7 +449,8 @@ class Machine(Natives):
     def _assign_element(self, target: Index, value: object) -> None:
         owner = self.walk(target.owner)
         key = self.walk(target.keys[0]) if target.keys and target.keys[0] is not None else None
-        if isinstance(owner, Ref) and isinstance(target.owner, Name) and not owner.text:
+        unset = (isinstance(owner, Ref) and not owner.text) or owner in ("", None)
+        if unset and isinstance(target.owner, Name):
             owner = [] if key is None or number(key) == 0 else {}
             self.bind(target.owner.name, owner)
         if isinstance(owner, dict):

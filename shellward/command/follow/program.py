@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from shellward.command.follow.frompython import from_python
 from shellward.command.follow.machine import STEPS, Exhausted, Machine
-from shellward.command.follow.things import Given
 
 if TYPE_CHECKING:
     from shellward.command.actions import Action
     from shellward.command.follow.nodes import Node
+    from shellward.command.follow.things import Given
 
 LONGEST = 24_000
 """Characters of a program that is followed; a longer one is only looked through (code.py)."""

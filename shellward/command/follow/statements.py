@@ -22,9 +22,27 @@ from shellward.command.follow.nodes import (
 )
 from shellward.command.follow.parser import DEEPEST, Expressions
 
-
 _ENDS = frozenset(("end", "else", "elsif", "elseif", "rescue", "ensure", "when", "until", "in"))
-_DECLARES = frozenset(("var", "let", "const", "my", "our", "local", "state", "static", "public", "private", "protected", "global", "final", "readonly", "export", "declare"))
+_DECLARES = frozenset(
+    (
+        "var",
+        "let",
+        "const",
+        "my",
+        "our",
+        "local",
+        "state",
+        "static",
+        "public",
+        "private",
+        "protected",
+        "global",
+        "final",
+        "readonly",
+        "export",
+        "declare",
+    )
+)
 _WITH_END = frozenset(("ruby", "lua", "julia", "elixir"))
 
 
@@ -71,7 +89,9 @@ class Parser(Expressions):
     def words_block(self) -> Block:
         """Read statements up to ``end``, which is read."""
         items = self._until_word()
-        while self.is_name("rescue", "ensure", "else", "when", "elsif") or (self.language == "lua" and self.is_name("until")):
+        while self.is_name("rescue", "ensure", "else", "when", "elsif") or (
+            self.language == "lua" and self.is_name("until")
+        ):
             self.at += 1
             if self.token.kind != "end" and not self.token.line:
                 self.expression()
@@ -117,7 +137,7 @@ class Parser(Expressions):
             self.at += 1
             return self.braces()
         made: Node | None = None
-        if token.kind == "name" and not (self.ahead().kind == "op" and self.ahead().text in {"=>"}):
+        if token.kind == "name" and not (self.ahead().kind == "op" and self.ahead().text == "=>"):
             made = self._keyword_statement(token.text)
         if made is None and self.language == "awk":
             made = self._awk_statement()
@@ -128,7 +148,11 @@ class Parser(Expressions):
                 while self.accept(","):
                     items.append(self.expression())
                 last = items[-1]
-                if isinstance(last, Assign) and self.language in {"lua", "ruby"} and all(isinstance(item, Name) for item in items[:-1]):
+                if (
+                    isinstance(last, Assign)
+                    and self.language in {"lua", "ruby"}
+                    and all(isinstance(item, Name) for item in items[:-1])
+                ):
                     more = [last.value]
                     while self.accept(","):
                         more.append(self.expression())
@@ -160,7 +184,7 @@ class Parser(Expressions):
     def keyword(self, token: object) -> Node | None:
         """Read what a keyword begins that may stand within an expression; None when it is none."""
         word = self.token.text
-        if self.ahead().kind == "op" and self.ahead().text in {"=>", ".", "="} and word not in {"function"}:
+        if self.ahead().kind == "op" and self.ahead().text in {"=>", ".", "="} and word != "function":
             return None
         if word in {"function", "fn", "async", "sub", "lambda", "proc"}:
             return self._function_value(word)
@@ -196,11 +220,11 @@ class Parser(Expressions):
                 return None
             self.at += 1
             call = Call(Name("lambda"), [])
-            self._with_block(call)
+            self.with_block(call)
             return call.args[0] if call.args else Name(word)
         if word == "sub" and self.language != "perl":
             return None
-        if word == "fn" and self.language not in {"php"}:
+        if word == "fn" and self.language != "php":
             return None
         self.at += 1
         self.accept("*", "&")
@@ -228,7 +252,7 @@ class Parser(Expressions):
 
     def _keyword_statement(self, word: str) -> Node | None:  # noqa: C901, PLR0911, PLR0912
         language = self.language
-        if word in _DECLARES and language in {"javascript", "perl", "php", "lua", "ruby"} and not (language == "ruby"):
+        if word in _DECLARES and language in {"javascript", "perl", "php", "lua", "ruby"} and language != "ruby":
             return self._declaration(word)
         if word in {"function", "sub", "def", "fun"} and word != "fun":
             return self._definition(word)
@@ -306,7 +330,11 @@ class Parser(Expressions):
             if not self.accept("="):
                 return Const(None)
             values = self.listed("")
-            return Assign(names[0], values[0] if values else Const(None)) if len(names) == 1 else Assign(Seq(names), Seq(values) if len(values) > 1 else values[0] if values else Const(None))
+            return (
+                Assign(names[0], values[0] if values else Const(None))
+                if len(names) == 1
+                else Assign(Seq(names), Seq(values) if len(values) > 1 else values[0] if values else Const(None))
+            )
         while self.token.kind != "end":
             items.append(self.expression(2 if self.language == "javascript" else 0))
             if not self.accept(","):
@@ -316,8 +344,7 @@ class Parser(Expressions):
     def _definition(self, word: str) -> Node | None:
         if word in {"function", "sub"}:
             if self.language == "awk" or self.ahead().kind == "name" or self.ahead().text in {"*", "&"}:
-                made = self._function_value(word)
-                return made
+                return self._function_value(word)
             return None
         if self.language not in {"ruby", "groovy"}:
             return None
@@ -354,7 +381,9 @@ class Parser(Expressions):
             return self.braces()
         if self.language == "php" and self.accept(":"):
             items: list[Node] = []
-            while self.token.kind != "end" and not self.is_name("endif", "endforeach", "endwhile", "endfor", "else", "elseif"):
+            while self.token.kind != "end" and not self.is_name(
+                "endif", "endforeach", "endwhile", "endfor", "else", "elseif"
+            ):
                 items.append(self.statement())
             self.accept("endif", "endforeach", "endwhile", "endfor")
             return Block(items)
@@ -392,7 +421,7 @@ class Parser(Expressions):
         self.accept("do")
         return Choice(test, self.words_block(), repeats=True)
 
-    def _for(self) -> Node:  # noqa: C901, PLR0912
+    def _for(self) -> Node:  # noqa: C901
         self.at += 1
         self.accept("await")
         if self.language in _WITH_END:
@@ -414,10 +443,7 @@ class Parser(Expressions):
         self.expect("(")
         while self.is_name("var", "let", "const"):
             self.at += 1
-        if self.token.kind == "name" and self.ahead().text == "in":
-            target = Name(self.take().text)
-        else:
-            target = self._head()
+        target = Name(self.take().text) if self.token.kind == "name" and self.ahead().text == "in" else self._head()
         if self.accept(";"):
             return self._counted(target)
         if self.accept("of", "in"):
@@ -468,8 +494,7 @@ class Parser(Expressions):
             self.accept("do")
             values: Node = numbers[0]
             if len(numbers) > 1:
-                down = len(numbers) > 2
-                values = Call(Name("count"), numbers) if down else Call(Name("count"), numbers)
+                values = Call(Name("count"), numbers)
             return Loop(targets[0], values, self.words_block())
         self.accept("in")
         self.no_do += 1
@@ -534,7 +559,9 @@ class Parser(Expressions):
                 names.append(("", token.text))
         source = self.operand()
         module = str(source.value).removeprefix("node:") if isinstance(source, Const) else ""
-        return Block([Import(f"{module}.{name}" if name and name != "default" else module, alias) for name, alias in names])
+        return Block(
+            [Import(f"{module}.{name}" if name and name != "default" else module, alias) for name, alias in names]
+        )
 
     # -- awk ----------------------------------------------------------------------------------------------
 
@@ -545,7 +572,15 @@ class Parser(Expressions):
             closes = self.is_op("(") and self._whole_list()
             if closes:
                 self.at += 1
-            items = self.listed(")") if closes else self.listed("") if not self.is_op(">", ">>", "|", ";", "}") and not self.token.line else []
+            items: list[Node] = []
+            if closes:
+                items = self.listed(")")
+            elif not self.is_op(">", ">>", "|", ";", "}") and not self.token.line:
+                self.printing += 1
+                items = [self.expression(2)]
+                while self.accept(","):
+                    items.append(self.expression(2))
+                self.printing -= 1
             return Call(Name(name), items or [Name("$0")])
         return None
 

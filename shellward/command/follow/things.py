@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from shellward.command.purecalls import Value
 
 
+MOST = 2000
+"""Elements of a list that are looked at."""
+
+
 class PathText(str):
     """A path as an object of its own: it has methods that delete and write."""
 
@@ -29,6 +33,12 @@ class Bytes(str):
 
 class Pattern(str):
     """A regular expression."""
+
+    __slots__ = ()
+
+
+class Everywhere(Pattern):
+    """A regular expression that is applied as often as it matches."""
 
     __slots__ = ()
 
@@ -129,13 +139,28 @@ def text(thing: object) -> str:  # noqa: PLR0911
         return str(thing) if abs(thing) < 10**18 else unknown("code")
     if isinstance(thing, float):
         return str(int(thing)) if thing.is_integer() and abs(thing) < 10**15 else str(thing)
-    if isinstance(thing, list):
-        return held(" ".join(map(text, thing[:2000])))
-    if isinstance(thing, dict):
-        return held(" ".join(f"{text(key)} {text(value)}" for key, value in list(thing.items())[:200]))
+    if isinstance(thing, list | dict):
+        return held(" ".join(map(text, leaves(thing))))
     if isinstance(thing, Ref):
         return thing.text or unknown("code")
     return unknown("code")
+
+
+def leaves(thing: list[object] | dict[object, object]) -> list[object]:
+    """List what stands in a list, in the lists within it and so on; a marker says that there is more."""
+    found: list[object] = []
+    waiting: list[object] = [thing]
+    for _ in range(MOST):
+        if not waiting:
+            return found
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [item for pair in list(one.items())[: -MOST - 1 : -1] for item in (pair[1], pair[0])]
+        elif isinstance(one, list):
+            waiting += one[: -MOST - 1 : -1]
+        else:
+            found.append(one)
+    return [*found, CUT]
 
 
 def held(value: str) -> str:
@@ -146,7 +171,7 @@ def held(value: str) -> str:
 def known(thing: object) -> bool:
     """Tell whether a value is known in full."""
     if isinstance(thing, list):
-        return all(map(known, thing))
+        return all(map(known, leaves(thing)))
     if isinstance(thing, str):
         return OPEN not in thing and "*" not in thing
     return isinstance(thing, int | float | bool | dict)
@@ -187,10 +212,14 @@ def elements(thing: object) -> list[object]:
     return [thing]
 
 
-def plain(thing: object, depth: int = 0) -> Value:
+def plain(thing: object) -> Value:
     """Make a value of what knows only texts and lists of them."""
-    if isinstance(thing, list) and depth < 6:
-        return [plain(item, depth + 1) for item in thing[:2000]]
-    if isinstance(thing, dict) and depth < 6:
-        return [plain(item, depth + 1) for item in thing.values()]
+    if isinstance(thing, dict):
+        thing = list(thing.values())
+    if isinstance(thing, list):
+        return [_inner(item) for item in thing[:MOST]]
     return text(thing)
+
+
+def _inner(thing: object) -> Value:
+    return [text(item) for item in thing[:100]] if isinstance(thing, list) else text(thing)
