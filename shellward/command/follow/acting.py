@@ -58,7 +58,7 @@ class Acting:
     def prints(self, name: str, args: list[object], named: dict[str, object], *, ends: bool) -> None:
         """Note what is printed."""
         if name == "printf" and args:
-            from shellward.command.follow.library import formatted
+            from shellward.command.follow.methods import formatted
 
             self.printed.append(formatted(text(args[0]), args[1:]))
             return
@@ -116,7 +116,7 @@ class Acting:
             return Ref(f"{path}()", unknown("net", name))
         return Ref(f"{path}()", "".join(f"{unknown(label)}" for label in labels(squeeze(values))[:2]))
 
-    def _actions(  # noqa: C901, PLR0911
+    def _actions(  # noqa: C901, PLR0911, PLR0912
         self, kind: str, path: str, name: str, values: list[Value], named: dict[str, Value]
     ) -> list[Action]:
         if (

@@ -92,7 +92,7 @@ class Behind(Listing, ABC):
             return False
         return not (op == "::" and self.language == "r" and token.space)
 
-    def _reached(self, left: Node, op: str) -> Node:  # noqa: C901
+    def _reached(self, left: Node, op: str) -> Node:  # noqa: C901, PLR0911, PLR0912
         """Read what stands behind ``.`` and its like."""
         if op == "->" and self.language == "perl":
             if self.accept("["):
@@ -134,7 +134,7 @@ class Behind(Listing, ABC):
             return Call(made, [])
         return made
 
-    def element(self, left: Node) -> Node:
+    def element(self, left: Node) -> Node:  # noqa: PLR0911
         """Read what stands in square brackets behind an operand."""
         if self.language == "r" and self.accept("["):
             items = self.listed("]")
@@ -162,6 +162,7 @@ class Behind(Listing, ABC):
         return Index(left, [items[0] if items else None])
 
     def perl_key(self, left: Node) -> Node:
+        """Read what stands in braces behind an operand of Perl."""
         if self.token.kind == "name" and self.ahead().text == "}" and self.token.text[0] not in "$@%":
             key: Node = Const(self.take().text)
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from shellward.command.actions import Action
-from shellward.command.follow.library import MISSING, function, of_list, of_pairs, of_text
+from shellward.command.follow.library import function
+from shellward.command.follow.methods import MISSING, of_list, of_pairs, of_text
 from shellward.command.follow.names import Names, callable_thing
 from shellward.command.follow.things import (
     CALLABLE,
@@ -51,7 +52,7 @@ class Calls(Names, ABC):
 
     # -- calls --------------------------------------------------------------------------------------------
 
-    def call(self, func: object, args: list[object], named: dict[str, object]) -> object:
+    def call(self, func: object, args: list[object], named: dict[str, object]) -> object:  # noqa: PLR0911
         """Call something."""
         if isinstance(func, Func):
             return self.apply(func, args, named)

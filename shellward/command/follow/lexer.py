@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shellward.command.escapes import unescape_ansi
-from shellward.command.follow.nodes import Call, Const, Name, Node, Seq, Shell, Template
+from shellward.command.follow.nodes import Call, Const, Name, Node, Shell
+from shellward.command.follow.quoting import Texts, unescaped
 from shellward.command.follow.things import Everywhere, Pattern
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Token:
     gap: bool = False
 
 
-class Lexer:
+class Lexer(Texts):
     """Cuts one program into tokens.
 
     Args:
@@ -83,16 +83,9 @@ class Lexer:
     """
 
     def __init__(self, language: str, code: str, parse: Callable[[str], Node]) -> None:
-        self.language = language
-        self.code = code
-        self.parse = parse
-        self.at = 0
+        super().__init__(language, code, parse)
         self.tokens: list[Token] = []
         self.line = False
-        self.unclosed: set[str] = set()
-        """What opens a text that nothing closes."""
-        self.resume = 0
-        """Where reading goes on behind the here-documents of a line."""
         self.comment = _COMMENT.get(language, _HASH)
 
     def cut(self) -> list[Token]:
@@ -208,7 +201,7 @@ class Lexer:
 
     # -- texts --------------------------------------------------------------------------------------------
 
-    def _texts(self, c: str) -> tuple[str, Node] | None:  # noqa: PLR0911
+    def _texts(self, c: str) -> tuple[str, Node] | None:  # noqa: C901, PLR0911, PLR0912
         code, at = self.code, self.at
         if c in self.unclosed:
             return None
@@ -227,7 +220,7 @@ class Lexer:
                 self.at = found.end()
                 text = found.group(1)
                 simple = self.language in {"perl", "ruby", "php"}
-                return c, Const(re.sub(r"\\(['\\])", r"\1", text) if simple else _unescaped(text))
+                return c, Const(re.sub(r"\\(['\\])", r"\1", text) if simple else unescaped(text))
         if c == "`":
             found = _BACK.match(code, at)
             if not found:
@@ -248,16 +241,8 @@ class Lexer:
             found = _HEREDOC.match(code, at)
             if found and (self.operand_next() or self.language == "php" or (found.group(1) and "\n" in code[at:])):
                 self.at = found.end()
-                return "<<", self._heredoc(found.group(2), found.group(3))
+                return "<<", self.heredoc(found.group(2), found.group(3))
         return None
-
-    def _heredoc(self, kind: str, word: str) -> Node:
-        """Read a here-document: its text begins with the next line."""
-        start = self.resume or self.code.find("\n", self.at) + 1 or len(self.code)
-        end = re.compile(rf"^[ \t]*{re.escape(word)}\b", re.MULTILINE).search(self.code, start)
-        self.resume = end.end() if end else len(self.code)
-        body = self.code[start : end.start() if end else len(self.code)]
-        return Const(body) if kind == "'" else self.filled(body)
 
     def _special(self, c: str) -> tuple[str, Node] | None:  # noqa: C901, PLR0911
         code, at, language = self.code, self.at, self.language
@@ -281,11 +266,11 @@ class Lexer:
                 and not re.match(r"\s*=>", code[quote.end() : quote.end() + 5])
                 and (at == 0 or code[at - 1] not in "$@%&")
             ):
-                return self._perl_quote(quote)
+                return self.perl_quote(quote)
         if language == "ruby" and c == "%" and self.operand_next():
             percent = _PERCENT.match(code, at)
             if percent:
-                return self._percent(percent)
+                return self.percent(percent)
         if (
             language == "ruby"
             and c == ":"
@@ -319,132 +304,6 @@ class Lexer:
                 and self.code[self.at + 1 : self.at + 2] != " "
             )
         )
-
-    def _delimited(self, at: int) -> tuple[str, int]:
-        """Read up to the delimiter that closes what opens at a place; return the text and where it ends."""
-        opening = self.code[at]
-        closing = _CLOSING.get(opening, opening)
-        level, i = 0, at + 1
-        while i < len(self.code):
-            c = self.code[i]
-            if c == "\\":
-                i += 1
-            elif c == closing and not level:
-                return self.code[at + 1 : i], i + 1
-            elif c == opening and closing != opening:
-                level += 1
-            elif c == closing:
-                level -= 1
-            i += 1
-        return self.code[at + 1 :], len(self.code)
-
-    def _perl_quote(self, quote: re.Match[str]) -> tuple[str, Node]:
-        kind, at = quote.group(1), quote.end()
-        text, end = self._delimited(at)
-        if kind in {"s", "tr", "y"}:
-            if self.code[at] in _CLOSING:
-                space = _SPACE.match(self.code, end)
-                second, end = self._delimited(space.end() if space else end) if end < len(self.code) else ("", end)
-            else:
-                second, end = self._delimited(end - 1)
-            flags = re.compile(r"[a-z]*").match(self.code, end)
-            end = flags.end() if flags else end
-            self.at = end
-            given: list[Node] = [
-                Const(Pattern(text) if kind == "s" else text),
-                self.filled(second) if kind == "s" else Const(second),
-            ]
-            if kind == "s" and flags and "e" in flags.group():
-                given[1] = self.parse(second)
-            once = kind == "s" and not (flags and "g" in flags.group())
-            return kind, Call(Name("=~sub" if once else "=~gsub" if kind == "s" else "=~tr"), given)
-        if kind in {"m", "qr"}:
-            flags = re.compile(r"[a-z]*").match(self.code, end)
-            self.at = flags.end() if flags else end
-            return kind, Const(Pattern(text))
-        self.at = end
-        if kind == "qw":
-            return kind, Seq([Const(word) for word in text.split()])
-        filled = Const(text) if kind == "q" or self.code[at] == "'" else self.filled(text)
-        return kind, Shell(filled) if kind == "qx" else filled
-
-    def _percent(self, percent: re.Match[str]) -> tuple[str, Node] | None:
-        kind = percent.group(1)
-        if not kind and percent.group(2) not in "([{<|!":
-            return None
-        text, end = self._delimited(percent.end() - 1)
-        self.at = end
-        if kind in {"w", "W", "i", "I"} and kind:
-            return "%w", Seq([self.filled(word) if kind == "W" else Const(word) for word in text.split()])
-        if kind == "r":
-            return "%r", Const(Pattern(text))
-        filled = Const(text) if kind == "q" else self.filled(text)
-        return "%", Shell(filled) if kind == "x" else filled
-
-    def filled(self, text: str) -> Node:
-        """Undo the escapes of a text, and read what stands in it."""
-        language = self.language
-        if language == "javascript" and "${" in text:
-            return self._pieces(text, "${")
-        if language == "ruby" and "#{" in text:
-            return self._pieces(text, "#{")
-        if language == "julia" and "$(" in text:
-            return self._pieces(text, "$(")
-        if language == "perl" and ("$" in text or "@" in text):
-            return self._matched(text, _PERL_TEXT)
-        if language == "php" and "$" in text:
-            return self._matched(text, _PHP_TEXT)
-        return Const(_unescaped(text))
-
-    def _pieces(self, text: str, opening: str) -> Node:
-        """Texts with expressions in brackets, which may be nested."""
-        parts: list[Node] = []
-        at = 0
-        while True:
-            start = text.find(opening, at)
-            if start < 0:
-                parts.append(Const(_unescaped(text[at:])))
-                return Template(parts)
-            parts.append(Const(_unescaped(text[at:start])))
-            inner = Lexer(self.language, text, self.parse)
-            body, at = inner._delimited(start + len(opening) - 1)
-            parts.append(self.parse(body))
-
-    def _matched(self, text: str, pattern: re.Pattern[str]) -> Node:
-        """Texts with variables in them."""
-        parts: list[Node] = []
-        at = 0
-        for match in pattern.finditer(text):
-            if match.start() and text[match.start() - 1] == "\\":
-                continue
-            parts.append(Const(_unescaped(text[at : match.start()])))
-            at = match.end()
-            if self.language == "perl" and match.group(1) is not None:
-                parts.append(self.parse(match.group(1)))
-            elif self.language == "perl":
-                name = match.group(4) or match.group()[0] + (match.group(2) or "")
-                parts.append(self.parse(name + (match.group(5) or match.group(3) or "")))
-            elif (
-                match.group(3) and (match.group(4) or "").startswith("[") and match.group(4)[1:2] not in {"'", '"', "$"}
-            ):
-                key = match.group(4)[1:-1]
-                parts.append(self.parse(f"{match.group(3)}[{key if key.lstrip('-').isdigit() else repr(key)}]"))
-            else:
-                parts.append(
-                    self.parse(match.group(1) or (match.group(3) or "$" + match.group(2)) + (match.group(4) or ""))
-                )
-        parts.append(Const(_unescaped(text[at:])))
-        return Template(parts)
-
-
-def _unescaped(text: str) -> str:
-    """Undo the escapes that most languages share."""
-    if "\\" not in text:
-        return text
-    text = re.sub(
-        r"\\u\{([0-9a-fA-F]{1,6})\}", lambda m: chr(int(m.group(1), 16)) if int(m.group(1), 16) < 0xD800 else "", text
-    )
-    return re.sub(r"\\([^abefnrtv0-7xuUcE])", r"\1", unescape_ansi(text.replace("\\\n", "")))
 
 
 def _number(text: str) -> int | float:

@@ -37,7 +37,7 @@ class Listing(Cursor, ABC):
         """Read values separated by commas."""
         return self.arguments(closing)[0]
 
-    def arguments(self, closing: str) -> tuple[list[Node], list[tuple[str, Node]]]:
+    def arguments(self, closing: str) -> tuple[list[Node], list[tuple[str, Node]]]:  # noqa: C901, PLR0912
         """Read arguments up to a closing character; an empty one means up to the end of the statement."""
         items: list[Node] = []
         named: list[tuple[str, Node]] = []
@@ -118,7 +118,7 @@ class Listing(Cursor, ABC):
                 self.at += 1
         return found
 
-    def list(self, closing: str) -> Node:
+    def bracketed(self, closing: str) -> Node:
         """Read what stands in square brackets: a list, or an array with keys."""
         items: list[Node] = []
         pairs: list[tuple[Node | None, Node]] = []
@@ -211,6 +211,7 @@ class Listing(Cursor, ABC):
         return self.expression(14)
 
     def stabby(self) -> Node:
+        """Read a function of Ruby that begins with an arrow."""
         params: list[Node] = []
         if self.accept("("):
             params = self.params(")")
@@ -267,12 +268,14 @@ class Listing(Cursor, ABC):
         return after.text == "!"
 
     def without_parentheses(self, func: Node) -> Node:
+        """Read the arguments of a call without parentheses."""
         items, named = self.arguments("")
         call = Call(func, items, named)
         self.with_block(call)
         return call
 
     def parenthesis(self) -> Node:
+        """Read what stands in parentheses; the opening one is read."""
         start = self.at
         if self.language == "javascript" and self._arrow_ahead():
             params = self.params(")")
@@ -307,6 +310,7 @@ class Listing(Cursor, ABC):
         return False
 
     def arrow(self, params: list[Node]) -> Node:
+        """Read a function behind its parameters."""
         self.expect("=>")
         if self.accept("{"):
             return Function(params, self.braces())

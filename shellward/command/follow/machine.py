@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.follow.library import braced, formatted, replaced
-from shellward.command.follow.natives import Natives
+from shellward.command.follow.assigning import Assigning
+from shellward.command.follow.methods import braced
 from shellward.command.follow.nodes import (
     Assign,
     Block,
@@ -37,19 +37,14 @@ from shellward.command.follow.nodes import (
     Unary,
 )
 from shellward.command.follow.things import (
-    MOST,
     Func,
     Given,
     Klass,
-    Obj,
     Partial,
-    PathText,
-    Pattern,
     Ref,
     Scope,
     elements,
     held,
-    known,
     number,
     text,
     truth,
@@ -76,7 +71,7 @@ class _Returned(Exception):  # noqa: N818  # control flow inside this module
         self.value = value
 
 
-class Machine(Natives):
+class Machine(Assigning):
     """Follows one program.
 
     Args:
@@ -215,87 +210,10 @@ class Machine(Natives):
         value = self.walk(node.items[0])
         for item in node.items[1:]:
             if node.op in {"or", "and"}:
-                value = self._logic(node.op, value, self.walk(item))
+                value = self.logic(node.op, value, self.walk(item))
             else:
                 value = self.combined(node.op, value, self.walk(item))
         return value
-
-    @staticmethod
-    def _logic(op: str, left: object, right: object) -> object:
-        sure = truth(left)
-        if sure is None:
-            return left if op == "or" and isinstance(left, Ref) and isinstance(right, str) and not right else right
-        return left if sure == (op == "or") else right
-
-    def combined(self, op: str, left: object, right: object) -> object:  # noqa: C901, PLR0911, PLR0912
-        """Apply an operator."""
-        if op in {".", "..", "text"}:
-            return held(text(left) + text(right))
-        if op == "/" and isinstance(left, PathText | str) and (isinstance(left, PathText) or self.language == "ruby"):
-            return PathText(f"{left.rstrip('/')}/{text(right)}" if not text(right).startswith("/") else text(right))
-        if op in {"+", "<<"} and isinstance(left, list):
-            if op == "<<":
-                left.extend([right] if len(left) < MOST else [])
-                return left
-            return [*left, *right][:MOST] if isinstance(right, list) else [*left, right]
-        if op == "<<" and isinstance(left, Ref) and left.opened:
-            return self.written(left, [right])
-        if op == "%" and isinstance(left, str):
-            named = {str(key): value for key, value in right.items()} if isinstance(right, dict) else None
-            return formatted(left, right if isinstance(right, list) else [right], named)
-        if op in {"*", "x"} and isinstance(left, str | list) and number(right) is not None:
-            count = max(0, min(number(right) or 0, 500))
-            if isinstance(left, str) and number(left) is None:
-                return held(left * count)
-            if isinstance(left, list):
-                return left * count if len(left) * count < 4000 else left
-            if op == "x":
-                return held(left * count)
-        if op in {"+", "<<"} and (isinstance(left, str) or isinstance(right, str)) and self.language != "php":
-            if self.language not in {"perl", "awk"}:
-                return held(text(left) + text(right))
-        if op in {"==", "!=", "<", ">", "<=", ">=", "in", "not in", "===", "!==", "eq", "ne"}:
-            return self._compared(op, left, right)
-        a, b = number(left or 0) if self.language in {"awk", "perl", "php"} else number(left), number(right)
-        if a is None or b is None:
-            return unknown("code") if not isinstance(left, Ref) else Ref(left.path, left.text or text(right))
-        return self._computed(op, a, b)
-
-    @staticmethod
-    def _compared(op: str, left: object, right: object) -> object:
-        if not known(left) or not known(right):
-            return unknown("code")
-        if op in {"in", "not in"}:
-            found = text(left) in (
-                right
-                if isinstance(right, dict)
-                else list(map(text, elements(right)))
-                if isinstance(right, list)
-                else text(right)
-            )
-            return found == (op == "in")
-        if op in {"==", "===", "eq"}:
-            return text(left) == text(right)
-        if op in {"!=", "!==", "ne"}:
-            return text(left) != text(right)
-        a, b = number(left), number(right)
-        if a is None or b is None:
-            return unknown("code")
-        return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
-
-    @staticmethod
-    def _computed(op: str, a: int, b: int) -> object:
-        if op in {"+", "-", "*", "^", "|", "&"} and max(abs(a), abs(b)) < 10**7:
-            return {"+": a + b, "-": a - b, "*": a * b, "^": a ^ b, "|": a | b, "&": a & b}[op]
-        if op in {"/", "//"} and b:
-            return a // b
-        if op == "%" and b:
-            return a % b
-        if op == "**" and abs(a) < 1000 and 0 <= b < 10:
-            return a**b
-        if op in {"<<", ">>"} and 0 <= b < 64:
-            return a << b if op == "<<" else a >> b
-        return unknown("code")
 
     def _unary(self, node: Unary) -> object:
         value = self.walk(node.value)
@@ -410,65 +328,13 @@ class Machine(Natives):
         self.assign(node.target, value)
         return value
 
-    def assign(self, target: Node, value: object, *, here: bool = False) -> None:  # noqa: C901, PLR0912
-        """Give a target a value, element by element where it is a list."""
-        if isinstance(target, Assign):  # with a default
-            target = target.target
-        if isinstance(target, Name):
-            if target.name.startswith("@") and not isinstance(value, list) and self.language == "perl":
-                value = [value]
-            if target.name.startswith("%") and isinstance(value, list) and self.language == "perl":
-                value = {text(key): item for key, item in zip(value[::2], value[1::2], strict=False)}
-            self.bind(target.name, value, here=here)
-        elif isinstance(target, Seq):
-            values = elements(value) if not isinstance(value, Ref) else [value] * len(target.items)
-            for at, item in enumerate(target.items):
-                if isinstance(item, Splat):
-                    stop = len(values) - (len(target.items) - at - 1)
-                    self.assign(item.value, values[at:stop], here=here)
-                    values = [*values[:at], None, *values[stop:]]
-                else:
-                    self.assign(item, values[at] if at < len(values) else unknown("code"), here=here)
-        elif isinstance(target, Pairs):
-            for key, item in target.items:
-                if key is not None:
-                    self.assign(item, self.element(value, self.walk(key)), here=here)
-        elif isinstance(target, Member):
-            owner = self.walk(target.owner)
-            if isinstance(owner, Obj):
-                owner.attrs[target.name] = value
-            elif isinstance(owner, dict):
-                owner[target.name] = value
-            elif isinstance(owner, Klass):
-                owner.attrs[target.name] = value
-        elif isinstance(target, Index):
-            self._assign_element(target, value)
-        elif isinstance(target, Call) and target.args and isinstance(target.func, Name):
-            self.assign(target.args[0], value, here=here)
-
-    def _assign_element(self, target: Index, value: object) -> None:
-        owner = self.walk(target.owner)
-        key = self.walk(target.keys[0]) if target.keys and target.keys[0] is not None else None
-        unset = (isinstance(owner, Ref) and not owner.text) or owner in ("", None)
-        if unset and isinstance(target.owner, Name):
-            owner = [] if key is None or number(key) == 0 else {}
-            self.bind(target.owner.name, owner)
-        if isinstance(owner, dict):
-            owner[text(key)] = value
-        elif isinstance(owner, list):
-            at = number(key)
-            if key is None or at == len(owner):
-                owner.append(value)
-            elif at is not None and -len(owner) <= at < len(owner):
-                owner[at] = value
-
     # -- calls --------------------------------------------------------------------------------------------
 
     def _call(self, node: Call) -> object:
         func = node.func
         args = self.given(node.args)
         if self.language == "awk" and isinstance(func, Name):
-            return self._awk_call(func.name, node.args, args)
+            return self.awk_call(func.name, node.args, args)
         named: dict[str, object] = {}
         for key, word in node.named:
             value = self.walk(word)
@@ -479,22 +345,6 @@ class Machine(Natives):
         if isinstance(func, Member):
             return self.call_method(self.walk(func.owner), func.name, args, named)
         return self.call(self.walk(func), args, named)
-
-    def _awk_call(self, name: str, nodes: list[Node], args: list[object]) -> object:
-        """Functions of awk change what they are given, and have no names but their own."""
-        if name == "split" and len(args) > 1:
-            pieces = text(args[0]).split(text(args[2]) if len(args) > 2 and text(args[2]) != " " else None)
-            self.assign(nodes[1], {str(at): piece for at, piece in enumerate(pieces, 1)})
-            return len(pieces)
-        if name in {"gsub", "sub"} and len(args) > 1:
-            target = nodes[2] if len(nodes) > 2 else Name("$0")
-            old = args[0] if isinstance(args[0], Pattern) else Pattern(text(args[0]))
-            self.assign(target, replaced(text(self.walk(target)), old, text(args[1]), int(name == "sub")))
-            return 1
-        scope = self.scope
-        while name not in scope.names and scope.outer is not None:
-            scope = scope.outer
-        return self.call(scope.names.get(name, Ref(name)), args, {})
 
     def apply(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool = False) -> object:
         """Call a function of the program; ``alone`` when nothing says what it is given."""
@@ -507,7 +357,7 @@ class Machine(Natives):
         returned, self.returned = self.returned, []
         self.depth += 1
         try:
-            self._bind_params(func, args, named, alone=alone)
+            self.bind_params(func, args, named, alone=alone)
             value = self.walk(func.body)
         except _Returned as end:
             value = end.value
@@ -518,39 +368,6 @@ class Machine(Natives):
             self.scope, self.unsure, self.returned = before, unsure, returned
             self.depth -= 1
         return value
-
-    def _bind_params(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool) -> None:
-        values = [func.bound, *args] if func.bound is not None else args
-        if self.language == "python" and alone and func.params and isinstance(func.params[0], Name):
-            named = {**named, func.params[0].name: Ref(func.params[0].name)}
-        self.scope.names["@_"] = list(values)
-        if isinstance(func.bound, Obj):
-            for own in ("this", "$this", "self"):
-                self.scope.names.setdefault(own, func.bound)
-        at = 0
-        if len(func.params) > 1 and len(values) == 1 and isinstance(values[0], list) and self.language == "ruby":
-            values = values[0]
-        for param in func.params:
-            target = param.target if isinstance(param, Assign) else param
-            if isinstance(target, Splat):
-                self.assign(target.value, values[at:], here=True)
-                at = len(values)
-                continue
-            name = target.name if isinstance(target, Name) else ""
-            if name.lstrip("$") in named and name:
-                value = named[name.lstrip("$")]
-            elif at < len(values):
-                value = values[at]
-                at += 1
-            elif isinstance(param, Assign) and not isinstance(param.value, Const | None):
-                value = self.walk(param.value)
-            elif isinstance(param, Assign) and isinstance(param.value, Const) and param.value.value is not None:
-                value = param.value.value
-            else:
-                value = Ref(name or "argument")
-            self.assign(target, value, here=True)
-        if self.language == "ruby" and not func.params and args:
-            self.scope.names.update({"it": args[0], "_1": args[0]})
 
     def interpolate(self, template: str, args: list[object], named: dict[str, object]) -> str:
         """Apply ``format`` of Python."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.calls import CALLS
 from shellward.command.follow.acting import Acting
-from shellward.command.follow.library import MISSING
+from shellward.command.follow.methods import MISSING
 from shellward.command.follow.things import (
     CALLABLE,
     Func,
@@ -113,12 +113,24 @@ class Names(Acting, ABC):
         """Call a function of the program."""
 
     @abstractmethod
+    def call(self, func: object, args: list[object], named: dict[str, object]) -> object:
+        """Call something."""
+
+    @abstractmethod
+    def call_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
+        """Call ``owner.name(args)``."""
+
+    @abstractmethod
+    def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
+        """Call a method of a constant."""
+
+    @abstractmethod
     def interpolate(self, template: str, args: list[object], named: dict[str, object]) -> str:
         """Apply ``format`` of Python."""
 
     # -- names --------------------------------------------------------------------------------------------
 
-    def brought(self, name: str) -> object:  # noqa: PLR0911
+    def brought(self, name: str) -> object:  # noqa: C901, PLR0911, PLR0912
         """Return what a name stands for that the program has not assigned."""
         args: list[object] = list(self.start.args)
         if name in {"ARGV", "@ARGV"}:
@@ -184,12 +196,13 @@ class Names(Acting, ABC):
         return Ref(f"x.{name}", text(owner) if isinstance(owner, str) else "")
 
     def attribute(self, owner: Obj, name: str) -> object:
+        """Return an attribute of an object; a method knows the object."""
         found = owner.attrs.get(name, owner.klass.attrs.get(name, MISSING))
         if isinstance(found, Func):
             return Func(found.params, found.body, found.scope, found.name, owner, found.called)
         return Ref(f"{owner.klass.name}().{name}") if found is MISSING else found
 
-    def reach(self, owner: Ref, name: str) -> object:  # noqa: PLR0911
+    def reach(self, owner: Ref, name: str) -> object:  # noqa: C901, PLR0911
         """Follow a name below something that the language brings along."""
         if owner.path == "env":
             if name in {"get", "fetch", "dig", "key", "toObject", "getenv"}:

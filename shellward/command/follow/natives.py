@@ -6,7 +6,8 @@ import re
 from abc import ABC
 
 from shellward.command.actions import Action
-from shellward.command.follow.library import MISSING, function
+from shellward.command.follow.library import function
+from shellward.command.follow.methods import MISSING
 from shellward.command.follow.names import NAME, callable_thing, joined_path
 from shellward.command.follow.reflecting import Reflecting
 from shellward.command.follow.things import (

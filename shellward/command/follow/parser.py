@@ -86,6 +86,7 @@ class Expressions(PerlWords, ABC):
             self.depth -= 1
 
     def infix(self, left: Node, level: int) -> Node:  # noqa: C901, PLR0912
+        """Read operators and what stands behind them."""
         while True:
             self.fuel -= 1
             if self.fuel < 0:
@@ -208,7 +209,7 @@ class Expressions(PerlWords, ABC):
         made = Call(Member(target, "gsub" if name == "gsub" else "sub" if name == "sub" else "tr"), change.args)
         return Assign(target, made)
 
-    def operand(self) -> Node:  # noqa: C901, PLR0911
+    def operand(self) -> Node:  # noqa: C901, PLR0911, PLR0912
         """Read one operand."""
         self.fuel -= 1
         if self.fuel < 0:
@@ -237,7 +238,7 @@ class Expressions(PerlWords, ABC):
         if op == "(":
             return self.parenthesis()
         if op == "[":
-            return self.list("]")
+            return self.bracketed("]")
         if op == "{":
             return self.braced()
         if op in {"...", "*", "**"} and self.language in {"javascript", "ruby", "php"}:

@@ -31,7 +31,8 @@ _UNARY_CALLS = frozenset(
 class PerlWords(Behind, ABC):
     """Reads names of Perl."""
 
-    def perl_name(self, name: str) -> Node:
+    def perl_name(self, name: str) -> Node:  # noqa: C901, PLR0911, PLR0912
+        """Read what a name of Perl begins."""
         if name in {"$", "@", "%", "&"} and self.is_op("{"):
             self.at += 1
             inner = self.expression()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.actions import Action
 from shellward.command.follow.invoking import Calls
-from shellward.command.follow.library import MISSING, of_list, of_text
+from shellward.command.follow.methods import MISSING, of_list, of_text
 from shellward.command.follow.names import callable_thing, names_below
 from shellward.command.follow.things import (
     CALLABLE,
@@ -100,7 +100,7 @@ class Reflecting(Calls, ABC):
             return first if path != "Promise" else self.otherwise(Ref("Promise"), args, named)
         return MISSING
 
-    def special(self, ref: Ref, last: str, args: list[object]) -> object:  # noqa: C901, PLR0911
+    def special(self, ref: Ref, last: str, args: list[object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Calls that are like no others; MISSING when it is none of them."""
         path = ref.path
         first = args[0] if args else None
