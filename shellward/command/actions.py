@@ -13,9 +13,9 @@ class Action:
     """One thing a program does: ``shell`` text, an ``argv``, or something that has no command (``@..`` argv).
 
     Attributes:
-        kind: ``shell`` or ``argv``.
-        text: what the shell runs.
-        argv: a program and its words.
+        kind: ``shell``, ``argv``, or ``file`` for one that is written, so that a later command may run it.
+        text: what the shell runs, or what the file holds.
+        argv: a program and its words, or the path of the file.
         stdin: what is written to the command; None when nothing is known to be.
     """
 

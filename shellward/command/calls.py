@@ -31,7 +31,7 @@ CALLS: dict[str, dict[str, str]] = {
         "empty": "os.truncate",
         "sql": ".execute .executescript .executemany .raw",
         "send": "requests.post requests.put requests.delete requests.patch requests.get httpx.post httpx.put httpx.delete "
-        "urlopen urllib.request.Request session.post .request session.delete .sendall .sendmail .send_message",
+        "urlopen .urlopen urllib.request.Request session.post .request session.delete .sendall .sendmail .send_message .storbinary .storlines .upload_file .upload_fileobj",
         "method-rm": ".unlink .rmdir",
         "method-write": ".write_text .write_bytes",
     },
@@ -80,7 +80,7 @@ CALLS: dict[str, dict[str, str]] = {
         "empty": "truncate",
         "put": ".spew write_file",
         "ln": "symlink",
-        "sql": "do prepare",
+        "sql": ".do .prepare",
     },
     "php": {
         "process": ".system .exec shell_exec passthru .popen proc_open pcntl_exec",

@@ -286,7 +286,9 @@ class Runner(ABC):
         before_via, self.via = self.via, (*inv.via, inv.name)
         looked = scan(language, known_part(code) if labels(code) else code, followed=followed.complete)
         for action in [*followed.actions, *(one for one in looked if one not in followed.actions)]:
-            if action.kind == "shell":
+            if action.kind == "file":
+                self.state.put(self.state.files, self.state.path(action.argv[0]), action.text)
+            elif action.kind == "shell":
                 self.run_text(action.text, inv.span, stdin=action.stdin, quiet=True)
             elif action.argv[0][0] in "@><":
                 argv = list(action.argv)

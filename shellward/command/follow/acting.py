@@ -40,7 +40,7 @@ class Acting:
 
     def kind(self, path: str) -> str | None:
         """Say what kind of call a name is; None when it does not matter."""
-        return call_kind(self.language, path)
+        return None if "Mock()" in path else call_kind(self.language, path)
 
     def act(self, action: Action) -> None:
         """Note an action, once."""
@@ -76,12 +76,14 @@ class Acting:
     def written(self, ref: Ref, args: list[object]) -> object:
         """What is written to a command that was started."""
         ref.pieces.append("".join(text(arg) for arg in args if not isinstance(arg, dict)))
+        if ref.file and len(ref.pieces) <= 20:
+            self.actions.append(Action("file", "".join(ref.pieces), (ref.file,)))
         for action in ref.opened:
             if len(ref.pieces) <= 20:
                 self.act(Action(action.kind, action.text, action.argv, "\n".join(ref.pieces) + "\n"))
         return ref
 
-    def perform(self, kind: str, ref: Ref, args: list[object], named: dict[str, object]) -> object:
+    def perform(self, kind: str, ref: Ref, args: list[object], named: dict[str, object]) -> object:  # noqa: C901
         """Note what a call does; return what it gives back."""
         path = ref.path
         name = re.split(r"\.|::|->|\\", path)[-1]
@@ -105,13 +107,19 @@ class Acting:
             made = [Action(action.kind, action.text, action.argv, stdin) for action in made]
         for action in made:
             self.act(action)
+        if kind == "process" and made and made[0].argv[:1] in {(">",), (">>",)}:
+            return Ref("open()", file=made[0].argv[1])
         if kind in {"process", "spawn", "exec-list"}:
             return Ref(
                 f"{path}()", unknown("out", made[0].argv[0] if made and made[0].argv else "command"), tuple(made), []
             )
         if kind in {"write", "put"}:
             target = squeeze(values[0]) if values else ""
-            return Ref("open()", unknown("file", target) if target else "")
+            if kind == "put" and len(values) > 1 and target:
+                self.actions.append(Action("file", squeeze(values[1]), (target,)))
+            return Ref("open()", unknown("file", target) if target else "", file=target if made else "")
+        if kind == "send" and name == "file_get_contents" and values and "://" not in squeeze(values[0]):
+            return Ref("open()", unknown("file", squeeze(values[0])))
         if kind == "send":
             return Ref(f"{path}()", unknown("net", name))
         return Ref(f"{path}()", "".join(f"{unknown(label)}" for label in labels(squeeze(values))[:2]))
@@ -185,10 +193,11 @@ class Acting:
             self._note(files("chmod", [path, format(mode, "o") if isinstance(mode, int) else text(mode)], {}))
         elif name in {"write_text", "write_bytes", "write"}:
             self._note(files("put", [path], {}))
+            self.actions.append(Action("file", text(args[0]) if args else "", (path,)))
         elif name == "open":
             mode = text(args[0]) if args else "r"
             self._note(files("write", [path, mode], {}))
-            return Ref("open()", unknown("file", path))
+            return Ref("open()", unknown("file", path), file=path if mode[:1] in {"w", "a", "x"} else "")
         return Ref(f"path.{name}()", CUT if CUT in path else "")
 
     def _note(self, actions: list[Action]) -> None:

@@ -95,13 +95,13 @@ class Assigning(Operators, ABC):
 
     def bind_params(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool) -> None:  # noqa: C901
         """Give the parameters of a function what it is called with."""
-        values = [func.bound, *args] if func.bound is not None else args
+        values = [func.bound, *args] if func.bound is not None and self.language in {"python", "perl"} else args
         if self.language == "python" and alone and func.params and isinstance(func.params[0], Name):
             named = {**named, func.params[0].name: Ref(func.params[0].name)}
         self.scope.names["@_"] = list(values)
         if isinstance(func.bound, Obj):
-            for own in ("this", "$this", "self"):
-                self.scope.names.setdefault(own, func.bound)
+            for own in ("this", "$this", "self", "@self"):
+                self.scope.names[own] = func.bound
         at = 0
         if len(func.params) > 1 and len(values) == 1 and isinstance(values[0], list) and self.language == "ruby":
             values = values[0]
@@ -126,6 +126,16 @@ class Assigning(Operators, ABC):
             self.assign(target, value, here=True)
         if self.language == "ruby" and not func.params and args:
             self.scope.names.update({"it": args[0], "_1": args[0]})
+
+    def perl_call(self, func: Name, nodes: list[Node], args: list[object]) -> object:
+        """Functions of Perl get the elements of lists, and ``open`` gives its first argument a value."""
+        if func.name in {"push", "unshift", "shift", "pop", "splice", "join", "map", "scalar", "reverse", "keys", "values", "sprintf"}:
+            return self.call(self.walk(func), args, {})
+        flat = [leaf for arg in args for leaf in (arg if isinstance(arg, list) else [arg])]
+        made = self.call(self.walk(func), flat, {})
+        if func.name in {"open", "sysopen", "opendir"} and nodes:
+            self.assign(nodes[0], made)
+        return made
 
     def awk_call(self, name: str, nodes: list[Node], args: list[object]) -> object:
         """Functions of awk change what they are given, and have no names but their own."""

@@ -13,6 +13,7 @@ from shellward.command.follow.nodes import (
     Const,
     Function,
     Import,
+    Member,
     Name,
     Node,
     Seq,
@@ -146,11 +147,11 @@ class Defining(Loops, ABC):
             return None
         self.at += 1
         self.accept("*", "&")
-        name = ""
+        name, owner = "", ""
         if self.token.kind == "name" and not self.is_op("("):
             name = self.take().text
             while self.accept(".", ":"):
-                name = self.take().text
+                owner, name = name, self.take().text
         params: list[Node] = []
         if self.accept("("):
             params = self.params(")")
@@ -160,6 +161,8 @@ class Defining(Loops, ABC):
             self.params(")")
         if self.accept(":"):
             self.take()  # a type
+        if self.language == "lua" and owner:
+            return Assign(Member(Name(owner), name), Function(params, self.words_block()))
         if self.language == "lua":
             return Function(params, self.words_block(), name)
         if word == "fn" and self.accept("=>"):

@@ -117,7 +117,7 @@ class Calls(Names, ABC):
         """A method of something that the language brings along."""
         if name in {"call", "apply", "bind", "()"} and (self.kind(owner.path) or owner.path in {"eval", "Function"}):
             return self._function_method(owner, name, args, named)
-        if owner.opened and name in _WRITES:
+        if (owner.opened or owner.file) and name in _WRITES:
             return self.written(owner, [self.printed.pop()] if owner.path == "@pipe()" and self.printed else args)
         if owner.path == "module" or (name == "require" and self.language == "javascript"):
             return self.native(Ref(name), args, named)
@@ -130,7 +130,7 @@ class Calls(Names, ABC):
 
     def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911
         """Call a method of a constant; MISSING when none is known."""
-        if args and isinstance(args[-1], CALLABLE) | (isinstance(args[-1], Ref) and name in _MAPPERS):
+        if args and isinstance(args[-1], CALLABLE) | (isinstance(args[-1], Ref) and (name in _MAPPERS or name == "then")):
             return self.callback(owner, name, args)
         if isinstance(owner, PathText):
             done = self._path_method(owner, name, args)

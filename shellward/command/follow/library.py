@@ -146,6 +146,10 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
         return _integer(text(first), 16 if name == "hexdec" else number(args[1]) if len(args) > 1 else None)
     if name in {"len", "length", "strlen", "count", "nchar", "sizeof"} and args:
         return len(first) if isinstance(first, str | list | dict) and known(first) else unknown("code")
+    if name in {"SimpleNamespace", "Namespace", "stdClass", "OpenStruct", "ArrayObject", "Object"}:
+        return {**(first if isinstance(first, dict) else {}), **named}
+    if name in {"text", "SQL", "DDL", "raw", "literal_column"} and isinstance(first, str) and args:
+        return str(first)
     if name in {"range", "seq", "xrange"} and args:
         return _range(args)
     if name == "count" and language == "lua" and len(args) > 1:

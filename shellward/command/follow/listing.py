@@ -288,6 +288,8 @@ class Listing(Cursor, ABC):
             self.at += 1
         if self.language == "javascript" and len(items) > 1:
             return Block(items)
+        if self.language == "perl" and self.is_op("="):
+            return Seq(items)
         return (
             items[0]
             if len(items) == 1

@@ -40,6 +40,7 @@ from shellward.command.follow.things import (
     Func,
     Given,
     Klass,
+    Obj,
     Partial,
     Ref,
     Scope,
@@ -134,6 +135,10 @@ class Machine(Assigning):
 
     def look_up(self, name: str) -> object:
         """Return what a name stands for; what nothing was assigned to comes with the language."""
+        if name[0] == "@" and self.language == "ruby":
+            own = self.look_up("self")
+            if isinstance(own, Obj):
+                return own.attrs.get(name, Ref(name))
         scope: Scope | None = self.scope
         while scope is not None:
             if name in scope.names:
@@ -145,6 +150,11 @@ class Machine(Assigning):
 
     def bind(self, name: str, value: object, *, here: bool = False) -> None:
         """Give a name a value, where it has one already if that is how the language does it."""
+        if name[:1] == "@" and self.language == "ruby":
+            own = self.look_up("self")
+            if isinstance(own, Obj):
+                own.attrs[name] = value
+                return
         scope: Scope | None = self.scope
         while not here and self.language != "python" and scope is not None:
             if name in scope.names:
@@ -333,6 +343,8 @@ class Machine(Assigning):
     def _call(self, node: Call) -> object:
         func = node.func
         args = self.given(node.args)
+        if self.language == "perl" and isinstance(func, Name):
+            return self.perl_call(func, node.args, args)
         if self.language == "awk" and isinstance(func, Name):
             return self.awk_call(func.name, node.args, args)
         named: dict[str, object] = {}

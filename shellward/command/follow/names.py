@@ -212,7 +212,7 @@ class Names(Acting, ABC):
             return Ref(name)
         if name in {"__dict__", "default", "promises"}:
             return owner
-        owner = Ref(owner.path[-NAME:], owner.text, owner.opened, owner.pieces) if len(owner.path) > NAME else owner
+        owner = Ref(owner.path[-NAME:], owner.text, owner.opened, owner.pieces, owner.file) if len(owner.path) > NAME else owner
         path = (
             _ROOTS.sub("", f"{owner.path}.{name}", count=1)
             if _ROOTS.match(f"{owner.path}.{name}")
@@ -236,7 +236,7 @@ class Names(Acting, ABC):
                    "string.ascii_letters": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "os.sep": "/", "path.sep": "/"}  # fmt: skip
         if path in letters:
             return letters[path]
-        return Ref(path, owner.text, owner.opened, owner.pieces)
+        return Ref(path, owner.text, owner.opened, owner.pieces, owner.file)
 
     def element(self, owner: object, key: object) -> object:  # noqa: PLR0911
         """Return ``owner[key]``."""

@@ -62,13 +62,13 @@ class Natives(Reflecting, ABC):
         path = ref.path
         self.left -= 8  # looking a name up costs as much
         last = re.split(r"\.|::|->|\\", path)[-1]
-        if ref.opened and last in _WRITES:
+        if (ref.opened or ref.file) and last in _WRITES:
             return self.written(ref, args)
         found = self.reflective(path, last, args, named)
         if found is not MISSING:
             return found
         if _PRINTS.match(path) and "file" not in named:
-            if args and isinstance(args[0], Ref) and args[0].opened:
+            if args and isinstance(args[0], Ref) and (args[0].opened or args[0].file):
                 return self.written(args[0], args[1:])
             self.prints(last, args, named, ends=not _NO_LINE_END.search(path))
             return True

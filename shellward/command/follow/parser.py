@@ -249,6 +249,8 @@ class Expressions(PerlWords, ABC):
             return self.stabby()
         if op == "$" and self.language == "awk":
             return Call(Name("@field"), [self.postfix(self.operand())])
+        if op == "#" and self.language == "lua":
+            return Call(Name("len"), [self.postfix(self.operand())])
         if op in {"$", "#"}:
             return Unary("?", self.postfix(self.operand()))
         if op in {"\\", "&", "@", "%", "++", "--"}:

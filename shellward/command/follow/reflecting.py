@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.actions import Action
 from shellward.command.follow.invoking import Calls
+from shellward.command.follow.library import function
 from shellward.command.follow.methods import MISSING, of_list, of_text
 from shellward.command.follow.names import callable_thing, names_below
 from shellward.command.follow.things import (
@@ -76,7 +77,7 @@ class Reflecting(Calls, ABC):
                 elements(args[1]) if len(args) > 1 else [], "reduce", [*start, first] if start else [first]
             )
         if (
-            path in {"call_user_func", "call_user_func_array", "forward_static_call", "do.call", "func_call", "apply"}
+            path in {"call_user_func", "call_user_func_array", "forward_static_call", "register_shutdown_function", "do.call", "func_call", "apply"}
             and args
         ):
             func = self.look_up(text(first)) if isinstance(first, str) else first
@@ -122,9 +123,13 @@ class Reflecting(Calls, ABC):
             return self.written(first, [ref])
         if last in {"readFile", "readfile"} and len(args) > 1 and isinstance(args[-1], Func):
             return self.call(args[-1], [None, Ref("data", unknown("file", text(first)))], {})
+        if path == "Buffer.from" and len(args) == 1:
+            return function("chr", [first], {}, self.language) if isinstance(first, list) else text(first)
+        if last in {"get", "request", "fetch", "download", "retrieve"} and "://" in text(args[:1]):
+            return self.otherwise(ref, args, {}, Ref(f"{path}()", unknown("net", last)))
         if last in {"recv", "recvfrom", "recv_into"}:
             return Ref(f"{path}()", unknown("net", "socket"))
-        if path in {"Buffer.from", "Buffer.alloc"}:
+        if path in {"Buffer.from", "Buffer.alloc"} and len(args) > 1:
             return self.pure.call(path, [plain(arg) for arg in args])
         if self.language == "lua" and path.startswith("string.") and last not in {"char", "format"} and args:
             return of_text(last, text(first), args[1:], "lua")
@@ -147,8 +152,8 @@ class Reflecting(Calls, ABC):
             return self.call(args[0], args[1:], {})
         if last in {"timeit", "repeat", "runctx"}:
             args = ["\n".join(text(arg) for arg in [*args[1:2], args[0]] if isinstance(arg, str))] if args else []
-        code = text(args[-1] if last == "Function" and args else args[0]) if args else text(named.get("text", ""))
-        self.judged(code)
+        code = text(args[-1] if last in {"Function", "create_function"} and args else args[0]) if args else text(named.get("text", ""))
+        self.judged(code if not re.match(r"\s*(?:https?|ftp)://", code) else unknown("net", "fetch"))
         if last == "compile":
             return code
         known_code = known_part(code)
@@ -160,7 +165,7 @@ class Reflecting(Calls, ABC):
         for context in args[1:2]:
             for key, value in context.items() if isinstance(context, dict) else ():
                 self.bind(text(key), value)
-        if last == "Function":
+        if last in {"Function", "create_function"}:
             from shellward.command.follow.nodes import Name
 
             params: list[Node] = [Name(part.strip()) for arg in args[:-1] for part in text(arg).split(",")]

@@ -52,12 +52,14 @@ class Ref:
         text: what it is as text, markers; empty when nothing is known.
         opened: the commands that were started to make it, so that what is written to it is their input.
         pieces: what was written so far.
+        file: where what is written to it goes.
     """
 
     path: str
     text: str = ""
     opened: tuple[Action, ...] = ()
     pieces: list[str] = field(default_factory=list)
+    file: str = ""
 
 
 @dataclass(slots=True, eq=False)
