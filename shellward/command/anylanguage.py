@@ -44,6 +44,24 @@ _HOME = re.compile(
 _TREE = re.compile(r"(?i)tree|recurs|dir|folder|all|_rf|item|files")
 
 
+_JOINED = re.compile(r"([\"'])((?:\\.|(?!\1)[^\\])*)\1\s*(?:\+\+?|\^|&|<>|\.|\*|~)\s*\1((?:\\.|(?!\1)[^\\])*)\1")
+_JOINS = re.compile(
+    r"\((?:concat|concatenate\s+'string|string-append|str|strcat|string-concat|uiop:strcat)((?:\s+\"(?:\\.|[^\"\\])*\")+)\s*\)"
+)
+
+
+def joined_texts(code: str) -> str:
+    """Put texts together that a program joins: ``"a" ++ "b"``, ``(string-append "a" "b")``."""
+    for _ in range(6):
+        joined = _JOINED.sub(lambda m: f"{m.group(1)}{m.group(2)}{m.group(3)}{m.group(1)}", code)
+        if joined == code:
+            break
+        code = joined
+    if "(" not in code or '" "' not in code:
+        return code
+    return _JOINS.sub(lambda m: '"' + "".join(re.findall(r'"((?:\\.|[^"\\])*)"', m.group(1))) + '"', code)
+
+
 def shell_lists(code: str) -> list[Action]:
     """List the texts that a program gives to a shell, as words in a list."""
     if "-" not in code or "sh" not in code:

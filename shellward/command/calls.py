@@ -52,7 +52,7 @@ CALLS: dict[str, dict[str, str]] = {
         "send": "axios.post axios.put axios.delete fetch",
     },
     "ruby": {
-        "process": ".system exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
+        "process": ".system Process.run exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
         "eval": "eval .instance_eval .class_eval load",
         "send": "Net::HTTP.post Net::HTTP.post_form HTTParty.post RestClient.post Faraday.post",
         "rm-r": ".rm_rf .rm_r .rmtree .remove_dir .remove_entry .remove_entry_secure FileUtils.rm_rf",
@@ -67,7 +67,7 @@ CALLS: dict[str, dict[str, str]] = {
         "sql": ".execute .exec_query",
     },
     "perl": {
-        "process": ".system .exec open",
+        "process": ".system .exec open shell run",
         "eval": "eval do",
         "rm-r": ".rmtree .remove_tree File::Path::rmtree File::Path::remove_tree pathrmdir",
         "rm-list": ".unlink",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.anylanguage import any_calls, shell_lists
+from shellward.command.anylanguage import any_calls, joined_texts, shell_lists
 from shellward.command.callnames import canonical_names
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.doing import argv_of, call_names, command, files, kind_of, process, send
@@ -34,7 +34,22 @@ _PRINTED = re.compile(
 _UNSCRAMBLES = re.compile(r"fromhex|b(?:16|32|64|85)decode|unhexlify|decompress|\bord\(|\bchr\(|\^\s*\d|\bbytes\(")
 """Signs that an argument is worked out so that nobody can read it."""
 _WITHOUT_TABLE = frozenset(
-    ("c", "r", "tcl", "java", "julia", "elixir", "lisp", "prolog", "haskell", "ocaml", "m4", "gnuplot", "go")
+    (
+        "c",
+        "r",
+        "tcl",
+        "java",
+        "julia",
+        "elixir",
+        "lisp",
+        "prolog",
+        "haskell",
+        "ocaml",
+        "m4",
+        "gnuplot",
+        "go",
+        "osascript",
+    )
 )
 """Languages whose calls are read by what they look like, besides the few that calls.py lists."""
 
@@ -55,6 +70,8 @@ def scan(language: str, code: str, *, nested: bool = False, followed: bool = Fal
     actions: list[Action] = []
     if language == "awk":
         return awk(code)
+    if language in _WITHOUT_TABLE:
+        code = joined_texts(code)
     code = canonical_names(language, _PRINTED.sub(r"\1('')", code) if language in _WITH_PARENTHESES else code)
     if language not in CALLS:
         return actions

@@ -207,6 +207,7 @@ def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     if inv.argv[1:2] == ["run"]:
         for word in inv.argv[2:6]:
             content = t.state.files.get(t.state.path(word)) if word.endswith(".go") else None
+            content = inv.stdin if word in STDIN_PATHS else content
             if content:
                 t.run_code("go", content, inv, [])
     return None

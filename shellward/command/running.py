@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shellward.command.expand import Expander
-from shellward.command.givens import with_arguments, with_input
 from shellward.command.globs import glob_regex
 from shellward.command.invocation import Invocation, quote
 from shellward.command.known import NOTHING
@@ -20,7 +19,6 @@ from shellward.command.values import OPEN, known_part, labels, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from shellward.command.follow.program import Outcome
     from shellward.command.known import Known
     from shellward.command.syntax import Script, Span
     from shellward.command.work import Work
@@ -29,8 +27,6 @@ MAX_CALLS = 24
 """Deepest chain of shell functions and nested shells that is followed."""
 _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
-_PER_LINE = re.compile(r"-[a-zA-Z0-9]*[np][a-zA-Z0-9]*")
-"""Options of perl and ruby that run a program once for each line."""
 _BRACKETS = re.compile(r"'[^']*'|[(){}]")
 
 
@@ -264,7 +260,7 @@ class Runner(ABC):
         want: bool = False,
     ) -> str:
         """Follow code given to an interpreter or a shell."""
-        from shellward.command.code import scan
+        from shellward.command.interpreting import run_program
 
         self.work.spend(8 + (len(code) >> 5))
         if language == "pwsh" and "Net.Sockets.TCPClient" in code:
@@ -277,44 +273,7 @@ class Runner(ABC):
             printed = self.run_text(code, self.code_span(inv, code), stdin=stdin, want=want, via=(*inv.via, inv.name))
             self.state.positional = before
             return printed
-        followed = self.follow_program(language, code, inv, args, stdin)
-        code = with_arguments(language, code, args)
-        code, read_and_run = with_input(language, code, stdin)
-        if read_and_run is not None:
-            self.effect(["@run", language, *labels(read_and_run)[:6]], inv.span)
-        self.unknown_code(code, language, inv.span)
-        before_via, self.via = self.via, (*inv.via, inv.name)
-        looked = scan(language, known_part(code) if labels(code) else code, followed=followed.complete)
-        for action in [*followed.actions, *(one for one in looked if one not in followed.actions)]:
-            if action.kind == "file":
-                self.state.put(self.state.files, self.state.path(action.argv[0]), action.text)
-            elif action.kind == "shell":
-                self.run_text(action.text, inv.span, stdin=action.stdin, quiet=True)
-            elif action.argv[0][0] in "@><":
-                argv = list(action.argv)
-                if argv[0] in {">", ">>"}:
-                    argv[1] = self.state.path(argv[1])
-                self.effect(argv, inv.span)
-            else:
-                self.child(inv, list(action.argv), 0, stdin=action.stdin, via=inv.name)
-        self.via = before_via
-        if want and followed.printed is not None:
-            return followed.printed
-        return unknown("out", inv.name) if want else ""
-
-    def follow_program(self, language: str, code: str, inv: Invocation, args: list[str], stdin: str | None) -> Outcome:
-        """Follow a program as far as it is known."""
-        from shellward.command.follow.program import follow
-        from shellward.command.follow.things import Given
-
-        def environment(name: str) -> str:
-            return "~" if name == "HOME" else inv.env.get(name) or self.state.text(name)
-
-        lines = inv.name in {"perl", "ruby"} and any(_PER_LINE.fullmatch(word) for word in inv.argv[1:5])
-        given = Given(tuple(args[:50]), stdin, environment, lines)
-        outcome = follow(language, known_part(code) if labels(code) else code, given)
-        self.work.spend(outcome.units)
-        return outcome
+        return run_program(self, language, code, inv, args, stdin=stdin, want=want)
 
     def code_span(self, inv: Invocation, code: str) -> Span:
         """Find where the code stands in the submitted text."""

@@ -129,7 +129,20 @@ class Assigning(Operators, ABC):
 
     def perl_call(self, func: Name, nodes: list[Node], args: list[object]) -> object:
         """Functions of Perl get the elements of lists, and ``open`` gives its first argument a value."""
-        if func.name in {"push", "unshift", "shift", "pop", "splice", "join", "map", "scalar", "reverse", "keys", "values", "sprintf"}:
+        if func.name in {
+            "push",
+            "unshift",
+            "shift",
+            "pop",
+            "splice",
+            "join",
+            "map",
+            "scalar",
+            "reverse",
+            "keys",
+            "values",
+            "sprintf",
+        }:
             return self.call(self.walk(func), args, {})
         flat = [leaf for arg in args for leaf in (arg if isinstance(arg, list) else [arg])]
         made = self.call(self.walk(func), flat, {})

@@ -130,7 +130,9 @@ class Calls(Names, ABC):
 
     def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911
         """Call a method of a constant; MISSING when none is known."""
-        if args and isinstance(args[-1], CALLABLE) | (isinstance(args[-1], Ref) and (name in _MAPPERS or name == "then")):
+        if args and isinstance(args[-1], CALLABLE) | (
+            isinstance(args[-1], Ref) and (name in _MAPPERS or name == "then")
+        ):
             return self.callback(owner, name, args)
         if isinstance(owner, PathText):
             done = self._path_method(owner, name, args)

@@ -122,9 +122,20 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
         except ValueError:
             return list(text(first).split())
     if (
-        name in {"loads", "parse", "json_decode", "from_json", "literal_eval", "safe_load"}
+        name
+        in {
+            "loads",
+            "load",
+            "parse",
+            "json_decode",
+            "from_json",
+            "literal_eval",
+            "safe_load",
+            "decode_json",
+            "load_file",
+        }
         and args
-        and OPEN not in text(first)
+        and text(first)[:1] in {"{", "[", '"'}
     ):
         return _parsed(text(first))
     if name in {
@@ -152,7 +163,7 @@ def function(name: str, args: list[object], named: dict[str, object], language: 
         return str(first)
     if name in {"range", "seq", "xrange"} and args:
         return _range(args)
-    if name == "count" and language == "lua" and len(args) > 1:
+    if name == "@count" and len(args) > 1:
         start, stop, step = number(args[0]), number(args[1]), number(args[2]) if len(args) > 2 else 1
         if start is None or stop is None or not step:
             return [unknown("code")]

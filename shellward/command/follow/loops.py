@@ -168,7 +168,7 @@ class Loops(Expressions, ABC):
             self.accept("do")
             values: Node = numbers[0]
             if len(numbers) > 1:
-                values = Call(Name("count"), numbers)
+                values = Call(Name("@count"), numbers)
             return Loop(targets[0], values, self.words_block())
         self.accept("in")
         self.no_do += 1

@@ -212,7 +212,11 @@ class Names(Acting, ABC):
             return Ref(name)
         if name in {"__dict__", "default", "promises"}:
             return owner
-        owner = Ref(owner.path[-NAME:], owner.text, owner.opened, owner.pieces, owner.file) if len(owner.path) > NAME else owner
+        owner = (
+            Ref(owner.path[-NAME:], owner.text, owner.opened, owner.pieces, owner.file)
+            if len(owner.path) > NAME
+            else owner
+        )
         path = (
             _ROOTS.sub("", f"{owner.path}.{name}", count=1)
             if _ROOTS.match(f"{owner.path}.{name}")

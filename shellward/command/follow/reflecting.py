@@ -77,7 +77,16 @@ class Reflecting(Calls, ABC):
                 elements(args[1]) if len(args) > 1 else [], "reduce", [*start, first] if start else [first]
             )
         if (
-            path in {"call_user_func", "call_user_func_array", "forward_static_call", "register_shutdown_function", "do.call", "func_call", "apply"}
+            path
+            in {
+                "call_user_func",
+                "call_user_func_array",
+                "forward_static_call",
+                "register_shutdown_function",
+                "do.call",
+                "func_call",
+                "apply",
+            }
             and args
         ):
             func = self.look_up(text(first)) if isinstance(first, str) else first
@@ -152,7 +161,11 @@ class Reflecting(Calls, ABC):
             return self.call(args[0], args[1:], {})
         if last in {"timeit", "repeat", "runctx"}:
             args = ["\n".join(text(arg) for arg in [*args[1:2], args[0]] if isinstance(arg, str))] if args else []
-        code = text(args[-1] if last in {"Function", "create_function"} and args else args[0]) if args else text(named.get("text", ""))
+        code = (
+            text(args[-1] if last in {"Function", "create_function"} and args else args[0])
+            if args
+            else text(named.get("text", ""))
+        )
         self.judged(code if not re.match(r"\s*(?:https?|ftp)://", code) else unknown("net", "fetch"))
         if last == "compile":
             return code
