@@ -27,6 +27,8 @@ MAX_CALLS = 24
 """Deepest chain of shell functions and nested shells that is followed."""
 _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
+_FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
+"""Where text comes from that nobody has read, or not to its end."""
 _BRACKETS = re.compile(r"'[^']*'|[(){}]")
 
 
@@ -285,7 +287,9 @@ class Runner(ABC):
         """Note when code that would run is fetched, decoded or unknown; tell whether nothing of it is known."""
         found = labels(code)
         known = known_part(code).strip()
-        if found and (not known or any(label.partition(":")[0] in {"net", "decoded", "encoded"} for label in found)):
+        if found and (
+            not known or any(label.partition(":")[0] in {"net", "decoded", "encoded", "cut"} for label in found)
+        ):
             self.effect(["@run", language, *found[:6]], span)
         if known and any(piece and piece in code for piece in self.decoded[-8:]):
             self.effect(["@run", language, "decoded"], span)

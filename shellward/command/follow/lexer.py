@@ -22,6 +22,11 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _DOLLAR_WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _SPACE = re.compile(r"[^\S\n]+|\\\n")
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_FILLED = {
+    "ruby": re.compile(r'"((?:[^"\\#]|\\.|#(?!\{)|#\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\})*)"', re.DOTALL),
+    "javascript": re.compile(r"`((?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\})*)`", re.DOTALL),
+}
+"""Texts in which an expression may hold the same quotes."""
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _BACK = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
@@ -206,7 +211,7 @@ class Lexer(Texts):
         if c in self.unclosed:
             return None
         if c == '"':
-            found = _DOUBLE.match(code, at)
+            found = (_FILLED["ruby"] if self.language == "ruby" else _DOUBLE).match(code, at) or _DOUBLE.match(code, at)
             if not found:
                 self.unclosed.add(c)
             else:
@@ -222,7 +227,8 @@ class Lexer(Texts):
                 simple = self.language in {"perl", "ruby", "php"}
                 return c, Const(re.sub(r"\\(['\\])", r"\1", text) if simple else unescaped(text))
         if c == "`":
-            found = _BACK.match(code, at)
+            found = _FILLED["javascript"].match(code, at) if self.language == "javascript" else None
+            found = found or _BACK.match(code, at)
             if not found:
                 self.unclosed.add(c)
             else:
