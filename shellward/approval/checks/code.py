@@ -67,13 +67,8 @@ def unknown_run(call: Call) -> bool:
         return False
     if origins[:1] == ["piped"]:  # settings for this shell are printed for eval, never for a pipe
         return not all(re.match(r"mktemp|exe|find|read", origin) for origin in origins[1:])
-    return not all(
-        _GENERATORS.match(origin)
-        or _SETTINGS.match(origin)
-        or re.match(r"find|cut|mktemp|exe|read", origin)
-        or _NAMED_TOOLS.match(origin)
-        for origin in origins
-    )
+    harmless = (_GENERATORS, _SETTINGS, _NAMED_TOOLS, _OWN)
+    return not all(any(pattern.match(origin) for pattern in harmless) for origin in origins)
 
 
 def run_origin(pattern: str) -> Check:
