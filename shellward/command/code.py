@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.anylanguage import any_calls, joined_texts, shell_lists
+from shellward.command.anylanguage import any_calls, joined_texts, shell_lists, unrolled, with_macros
 from shellward.command.callnames import canonical_names
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.doing import argv_of, call_names, command, files, kind_of, process, send
@@ -71,7 +71,7 @@ def scan(language: str, code: str, *, nested: bool = False, followed: bool = Fal
     if language == "awk":
         return awk(code)
     if language in _WITHOUT_TABLE:
-        code = joined_texts(code)
+        code = unrolled(joined_texts(with_macros(code) if language == "m4" else code))
     code = canonical_names(language, _PRINTED.sub(r"\1('')", code) if language in _WITH_PARENTHESES else code)
     if language not in CALLS:
         return actions

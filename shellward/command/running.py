@@ -29,6 +29,8 @@ _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
 _FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
 """Where text comes from that nobody has read, or not to its end."""
+_CMDLETS = re.compile(r"(?i)\bInvoke-(WebRequest|RestMethod|Expression)\b(?:\s+-(?:UseBasicParsing|Uri)\b)*")
+"""Programs of PowerShell that fetch and run, under their long names."""
 _BRACKETS = re.compile(r"'[^']*'|[(){}]")
 
 
@@ -269,6 +271,7 @@ class Runner(ABC):
             self.effect(["@reverse-shell", "pwsh"], inv.span)
         if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
             language = "sh"
+            code = _CMDLETS.sub(lambda match: {"w": "iwr", "r": "irm", "e": "iex"}[match.group(1)[0].lower()], code)
             code = _BRACKETS.sub(lambda match: match.group() if match.group()[0] == "'" else " ", code)
         if language == "sh":
             before, self.state.positional = self.state.positional, args

@@ -41,8 +41,21 @@ _DECLARES = frozenset(
 )
 
 
+_DECLARING = {
+    "javascript": frozenset(("var", "let", "const", "export")),
+    "perl": frozenset(("my", "our", "local", "state")),
+    "php": frozenset(("static", "global", "public", "private", "protected", "final", "readonly", "var", "const")),
+    "lua": frozenset(("local",)),
+}
+"""Words that declare a name, by language."""
+
+
 class Defining(Loops, ABC):
     """Reads what gives names."""
+
+    def declares(self, word: str) -> bool:
+        """Tell whether a word declares what follows."""
+        return word in _DECLARING.get(self.language, ())
 
     def definition(self, word: str) -> Node | None:
         """Read a function with a name; None when it is none."""

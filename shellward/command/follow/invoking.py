@@ -165,6 +165,8 @@ class Calls(Names, ABC):
         return self.pure.call("pack", [template, *map(plain, values)])
 
     def _path_method(self, owner: PathText, name: str, args: list[object]) -> object:
+        if name in {"read_text", "read_bytes", "read", "readlines"}:
+            return unknown("file", str(owner))
         joined = [owner.rstrip("/"), *(text(arg) for arg in args)]
         if name in {"joinpath", "join", "+", "resolve", "absolute", "expanduser", "expand_path", "with_name"}:
             return PathText("/".join(joined) if args else owner)

@@ -186,7 +186,7 @@ class Parser(AwkRules):
             return None
         if word in {"function", "fn", "async", "sub", "lambda", "proc"}:
             return self.function_value(word)
-        if word in _DECLARES and self.language in {"perl", "javascript", "php", "lua"} and self.ahead().kind != "end":
+        if self.declares(word) and self.ahead().kind != "end":
             self.at += 1
             return self.operand() if not self.is_name(*_DECLARES) else self.keyword(token)
         if word in {"if", "unless", "case", "begin", "while"} and self.language in {"ruby", "r"}:
@@ -211,7 +211,7 @@ class Parser(AwkRules):
 
     def _keyword_statement(self, word: str) -> Node | None:  # noqa: C901, PLR0911, PLR0912
         language = self.language
-        if word in _DECLARES and language in {"javascript", "perl", "php", "lua", "ruby"} and language != "ruby":
+        if self.declares(word):
             return self.declaration(word)
         if word in {"function", "sub", "def", "fun"} and word != "fun":
             return self.definition(word)
