@@ -11,6 +11,7 @@ from shellward.command.expand import Expander
 from shellward.command.globs import glob_regex
 from shellward.command.invocation import Invocation, quote
 from shellward.command.known import NOTHING
+from shellward.command.powershell import as_shell
 from shellward.command.reader import read
 from shellward.command.state import State
 from shellward.command.syntax import Compound, Problem, Substitution
@@ -29,9 +30,6 @@ _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
 _FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
 """Where text comes from that nobody has read, or not to its end."""
-_CMDLETS = re.compile(r"(?i)\bInvoke-(WebRequest|RestMethod|Expression)\b(?:\s+-(?:UseBasicParsing|Uri)\b)*")
-"""Programs of PowerShell that fetch and run, under their long names."""
-_BRACKETS = re.compile(r"'[^']*'|[(){}]")
 
 
 class Runner(ABC):
@@ -269,10 +267,8 @@ class Runner(ABC):
         self.work.spend(8 + (len(code) >> 5))
         if language == "pwsh" and "Net.Sockets.TCPClient" in code:
             self.effect(["@reverse-shell", "pwsh"], inv.span)
-        if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
-            language = "sh"
-            code = _CMDLETS.sub(lambda match: {"w": "iwr", "r": "irm", "e": "iex"}[match.group(1)[0].lower()], code)
-            code = _BRACKETS.sub(lambda match: match.group() if match.group()[0] == "'" else " ", code)
+        if language == "pwsh":
+            language, code = "sh", as_shell(code)
         if language == "sh":
             before, self.state.positional = self.state.positional, args
             printed = self.run_text(code, self.code_span(inv, code), stdin=stdin, want=want, via=(*inv.via, inv.name))

@@ -199,12 +199,14 @@ def truth(thing: object) -> bool | None:
     return bool(thing)
 
 
-def elements(thing: object) -> list[object]:
+def elements(thing: object) -> list[object]:  # noqa: PLR0911
     """List what a loop over a value would see."""
     if isinstance(thing, list):
         return thing
     if isinstance(thing, dict):
         return list(thing)
+    if isinstance(thing, Ref) and thing.path == "stdin" and OPEN not in thing.text:
+        return list(thing.text.splitlines())
     if isinstance(thing, Bytes) and OPEN not in thing:
         return list(map(ord, thing))
     if isinstance(thing, str):
