@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 from shellward.command.follow.nodes import (
     Assign,
@@ -28,6 +29,7 @@ from shellward.command.follow.nodes import (
 )
 from shellward.command.follow.things import Bytes
 
+_FILE = "<program>"
 _OPS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitXor: "^",
     ast.BitOr: "|", ast.BitAnd: "&", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**", ast.MatMult: "@",
@@ -45,7 +47,9 @@ def from_python(code: str) -> Node:
         RecursionError: it is nested too deeply.
         MemoryError: the same, noticed elsewhere.
     """
-    return block(ast.parse(code).body)
+    # What Python has to say of somebody's program is not ours to print, nor to raise where warnings are errors.
+    warnings.filterwarnings("ignore", module=_FILE)
+    return block(ast.parse(code, filename=_FILE).body)
 
 
 def block(items: list[ast.stmt]) -> Block:

@@ -135,7 +135,7 @@ class Machine(Assigning):
 
     def look_up(self, name: str) -> object:
         """Return what a name stands for; what nothing was assigned to comes with the language."""
-        if name[0] == "@" and self.language == "ruby":
+        if name[:1] == "@" and self.language == "ruby":
             own = self.look_up("self")
             if isinstance(own, Obj):
                 return own.attrs.get(name, Ref(name))

@@ -80,7 +80,7 @@ def formatted(template: str, values: list[object], named: dict[str, object] | No
         if kind == "c" and number(value) is not None:
             return character(number(value) or 0)
         cut = re.search(r"\.(\d{1,4})", width or "")
-        if kind in "xX" and number(value) is not None:
+        if kind is not None and kind in "xX" and number(value) is not None:
             return format(number(value) or 0, kind)
         return text(value)[: int(cut.group(1))] if cut and kind == "s" else text(value)
 

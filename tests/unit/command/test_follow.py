@@ -177,6 +177,10 @@ def test_hostile_programs_end(language, code):
     assert time.process_time() - began < 10
 
 
+def test_what_python_would_warn_of_is_followed_too():
+    assert told("python", "import os; d = '\\d'; os.system('rm -rf /srv/x')") == [REMOVE]
+
+
 def test_what_cannot_be_read_is_not_followed():
     assert not follow("python", "print 'two'", Given()).complete
     assert not follow("cobol", "DISPLAY 'x'", Given()).complete
