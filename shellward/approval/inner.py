@@ -39,6 +39,11 @@ def too_long(finding: Finding) -> bool:
     return any(CUT in word for word in finding.argv)
 
 
+def unread(finding: Finding) -> bool:
+    """Whether code runs of which only the beginning was worked out."""
+    return finding.argv[:1] == ("@run",) and "cut" in finding.argv[2:]
+
+
 def deed(finding: Finding) -> Deed:
     """Return what makes two findings the same: not what is shown of them, which may be their beginning only."""
     words = finding.argv if len(finding.inner) > SHOWN else ()

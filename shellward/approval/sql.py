@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from shellward.command.decode import from_base64, from_hex
+
 _NOISE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*(?=\n|$)|'(?:[^']|'')*'|\$\$.*?\$\$", re.DOTALL)
 _CLIENT_LINE = re.compile(r"^[ \t]*(?:\.[a-z]+\b|\\[a-zA-Z]+\b(?!.*\\g))[^\n]*\n", re.MULTILINE)
 """Lines that a client keeps for itself: ``.backup x``, ``\\timing on``."""
@@ -88,6 +90,10 @@ def judge(text: str) -> tuple[str, ...]:
 
 
 _RUNS_TEXT = re.compile(r"\b(?:EXECUTE|PREPARE|EXEC|sp_executesql)\b|\\+gexec\b", re.IGNORECASE)
+_UNHEX = re.compile(r"\b(?:UNHEX\(\s*|x(?='))'([0-9a-fA-F]{8,4000})'\s*\)?", re.IGNORECASE)
+_FROM_BASE64 = re.compile(r"\b(?:FROM_BASE64|decode)\(\s*'([A-Za-z0-9+/=]{8,4000})'[^()]{0,20}\)", re.IGNORECASE)
+_JOINED = re.compile(r"'\s*(?:\|\||\+|,)\s*'")
+"""Pieces of a text, joined by an operator or as arguments of ``CONCAT``."""
 _DESTROYS = re.compile(r"'[^']*\b(?:DROP|TRUNCATE|DELETE\s+FROM)\b", re.IGNORECASE)
 
 
@@ -95,7 +101,9 @@ def _runs_text(text: str) -> bool:
     """Tell whether statements are put together as text and run, and whether that text drops something."""
     if not _RUNS_TEXT.search(text):
         return False
-    joined = re.sub(r"'\s*(?:\|\||\+)\s*'", "", text)
+    joined = _UNHEX.sub(lambda match: f"'{from_hex(match.group(1)) or ''}'", text)
+    joined = _FROM_BASE64.sub(lambda match: f"'{from_base64(match.group(1)) or ''}'", joined)
+    joined = _JOINED.sub("", joined)
     joined = re.sub(
         r"\b0x((?:[0-9a-fA-F]{2}){4,2000})\b",
         lambda match: f"'{bytes.fromhex(match.group(1)).decode('latin-1')}'",

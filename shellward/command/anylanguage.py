@@ -44,6 +44,50 @@ _HOME = re.compile(
 _TREE = re.compile(r"(?i)tree|recurs|dir|folder|all|_rf|item|files")
 
 
+_JOINED = re.compile(r"([\"'])((?:\\.|(?!\1)[^\\])*)\1\s*(?:\+\+?|\^|&|<>|\.|\*|~)\s*\1((?:\\.|(?!\1)[^\\])*)\1")
+_JOINS = re.compile(
+    r"\((?:concat|concatenate\s+'string|string-append|str|strcat|string-concat|uiop:strcat)((?:\s+\"(?:\\.|[^\"\\])*\")+)\s*\)"
+)
+
+
+def joined_texts(code: str) -> str:
+    """Put texts together that a program joins: ``"a" ++ "b"``, ``(string-append "a" "b")``."""
+    for _ in range(6):
+        joined = _JOINED.sub(lambda m: f"{m.group(1)}{m.group(2)}{m.group(3)}{m.group(1)}", code)
+        if joined == code:
+            break
+        code = joined
+    if "(" not in code or '" "' not in code:
+        return code
+    return _JOINS.sub(lambda m: '"' + "".join(re.findall(r'"((?:\\.|[^"\\])*)"', m.group(1))) + '"', code)
+
+
+_EACH = re.compile(
+    r"\b(?:for|foreach|each|forM_|mapM_)\b[^{}\n;\"']{0,60}?\b(\w+)\s*(?::=\s*range|in|:|<-|=)\s*[^\"'\n;]{0,40}?[\[{(]\s*((?:\"[^\"\n]*\"\s*,?\s*){1,16})[\]})]"
+)
+
+
+def unrolled(code: str) -> str:
+    """Write a loop over known texts out: what its body does with the first, then with the next."""
+    made = []
+    for match in list(_EACH.finditer(code))[:5]:
+        name, body = match.group(1), code[match.end() : match.end() + 1000]
+        word = re.compile(rf"(?<![\w.\"]){name}(?![\w\"])")
+        texts = re.findall(r"\"([^\"\n]*)\"", match.group(2))[:16]
+        made += [word.sub(lambda _, given=given: f'"{given}"', body) for given in texts]  # type: ignore[misc]
+    return "\n".join([code, *made])
+
+
+_DEFINED = re.compile(r"\bdefine\(\s*`?(\w+)'?\s*,\s*`?([^'()`]*)'?\s*\)")
+
+
+def with_macros(code: str) -> str:
+    """Put the texts of macros of m4 where their names stand."""
+    for name, given in _DEFINED.findall(code)[:20]:
+        code = re.sub(rf"\b{name}\b[`']{{0,2}}", lambda _, given=given: given, code)  # type: ignore[misc]
+    return code
+
+
 def shell_lists(code: str) -> list[Action]:
     """List the texts that a program gives to a shell, as words in a list."""
     if "-" not in code or "sh" not in code:

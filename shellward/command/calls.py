@@ -14,10 +14,10 @@ import re
 CALLS: dict[str, dict[str, str]] = {
     "python": {
         "process": ".system .popen .getoutput .getstatusoutput .run .call .check_call .check_output .Popen pty.spawn .spawn "
-        ".create_subprocess_shell .create_subprocess_exec",
+        ".create_subprocess_shell .create_subprocess_exec .exec_command .run_command .sudo",
         "exec-list": ".execl .execle .execlp .execlpe .execv .execve .execvp .execvpe .posix_spawn .posix_spawnp",
         "exec-mode": ".spawnv .spawnve .spawnl .spawnle .spawnlp .spawnlpe .spawnvp .spawnvpe",
-        "eval": "exec eval compile runcode runsource",
+        "eval": "exec eval compile runcode runsource timeit.timeit timeit.repeat cProfile.run profile.run",
         "rm-r": ".rmtree .remove_tree .removedirs send2trash",
         "rm": "os.remove os.unlink",
         "rmdir": "os.rmdir",
@@ -31,13 +31,13 @@ CALLS: dict[str, dict[str, str]] = {
         "empty": "os.truncate",
         "sql": ".execute .executescript .executemany .raw",
         "send": "requests.post requests.put requests.delete requests.patch requests.get httpx.post httpx.put httpx.delete "
-        "urlopen urllib.request.Request session.post session.delete .sendall .sendmail .send_message",
+        "urlopen .urlopen urllib.request.Request session.post .request session.delete .sendall .sendmail .send_message .storbinary .storlines .upload_file .upload_fileobj",
         "method-rm": ".unlink .rmdir",
         "method-write": ".write_text .write_bytes",
     },
     "javascript": {
-        "process": ".exec .execSync",
-        "spawn": ".spawn .spawnSync .execFile .execFileSync fork Deno.run Deno.Command Bun.spawn Bun.spawnSync",
+        "process": ".exec .execSync execa.command execa.commandSync execaCommand execaCommandSync",
+        "spawn": ".spawn .spawnSync .execFile .execFileSync fork Deno.run Deno.Command Bun.spawn Bun.spawnSync execa execaSync",
         "eval": "eval Function .runInNewContext .runInThisContext .runInContext",
         "rm": ".rm .rmSync rmdir .rmdirSync Deno.remove Deno.removeSync",
         "rm-r": ".rimraf .rimrafSync rimraf.sync .removeSync .emptyDirSync del.sync emptyDir fs.remove fse.remove",
@@ -52,7 +52,7 @@ CALLS: dict[str, dict[str, str]] = {
         "send": "axios.post axios.put axios.delete fetch",
     },
     "ruby": {
-        "process": ".system exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
+        "process": ".system Process.run exec Kernel.exec .spawn .popen .popen3 .popen2 .popen2e .capture2 .capture2e .capture3 .pipeline sh",
         "eval": "eval .instance_eval .class_eval load",
         "send": "Net::HTTP.post Net::HTTP.post_form HTTParty.post RestClient.post Faraday.post",
         "rm-r": ".rm_rf .rm_r .rmtree .remove_dir .remove_entry .remove_entry_secure FileUtils.rm_rf",
@@ -67,7 +67,7 @@ CALLS: dict[str, dict[str, str]] = {
         "sql": ".execute .exec_query",
     },
     "perl": {
-        "process": ".system .exec open",
+        "process": ".system .exec open shell run",
         "eval": "eval do",
         "rm-r": ".rmtree .remove_tree File::Path::rmtree File::Path::remove_tree pathrmdir",
         "rm-list": ".unlink",
@@ -80,7 +80,7 @@ CALLS: dict[str, dict[str, str]] = {
         "empty": "truncate",
         "put": ".spew write_file",
         "ln": "symlink",
-        "sql": "do prepare",
+        "sql": ".do .prepare",
     },
     "php": {
         "process": ".system .exec shell_exec passthru .popen proc_open pcntl_exec",
@@ -96,12 +96,13 @@ CALLS: dict[str, dict[str, str]] = {
         "sql": "DB::statement DB::unprepared DB::delete .query exec_sql mysqli_query pg_query",
     },
     "lua": {
-        "process": "os.execute io.popen vim.fn.system uv.spawn",
+        "process": "os.execute io.popen vim.fn.system uv.spawn C.system C.popen posix.exec",
         "eval": "load loadstring dofile",
         "rm-list": "os.remove",
         "write": "io.open",
         "mv": "os.rename",
     },
+    "awk": {"process": "system"},
     "r": {
         "process": ".system .system2 shell",
         "eval": "eval source parse",

@@ -7,16 +7,16 @@ set of rules judges both. Which call is what is data (calls.py); what its argume
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.anylanguage import any_calls, shell_lists
+from shellward.command.anylanguage import any_calls, joined_texts, shell_lists, unrolled, with_macros
 from shellward.command.callnames import canonical_names
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
+from shellward.command.doing import argv_of, call_names, command, files, kind_of, process, send
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.shapes import awk, in_loops, unquote, whole
-from shellward.command.values import decimal, known_part, labels
+from shellward.command.values import known_part, labels
 
 _CALL = re.compile(r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\()")
 _BARE_CALL = re.compile(
@@ -34,41 +34,35 @@ _PRINTED = re.compile(
 _UNSCRAMBLES = re.compile(r"fromhex|b(?:16|32|64|85)decode|unhexlify|decompress|\bord\(|\bchr\(|\^\s*\d|\bbytes\(")
 """Signs that an argument is worked out so that nobody can read it."""
 _WITHOUT_TABLE = frozenset(
-    ("c", "r", "tcl", "java", "julia", "elixir", "lisp", "prolog", "haskell", "ocaml", "m4", "gnuplot", "go")
+    (
+        "c",
+        "r",
+        "tcl",
+        "java",
+        "julia",
+        "elixir",
+        "lisp",
+        "prolog",
+        "haskell",
+        "ocaml",
+        "m4",
+        "gnuplot",
+        "go",
+        "osascript",
+    )
 )
 """Languages whose calls are read by what they look like, besides the few that calls.py lists."""
 
 
-@lru_cache(maxsize=32)
-def _calls(language: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Split the call names of a language into those of any receiver and those that stand as written."""
-    anywhere: dict[str, str] = {}
-    exact: dict[str, str] = {}
-    for kind, text in CALLS.get(language, {}).items():
-        for name in text.split():
-            (anywhere if name.startswith(".") else exact)[name.lstrip(".")] = kind
-    return anywhere, exact
-
-
-def _kind(receiver: str, name: str, anywhere: dict[str, str], exact: dict[str, str]) -> str | None:
-    """Say what kind of call a name is, None when it does not matter."""
-    if not receiver:
-        return exact.get(name) or anywhere.get(name)
-    last = re.split(r"\.|::|->|\\\\", receiver.rstrip(".:->\\"))[-1]
-    for joint in (".", "::"):
-        found = exact.get(f"{last}{joint}{name}")
-        if found:
-            return found
-    return exact.get(receiver + name) or anywhere.get(name)
-
-
-def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
+def scan(language: str, code: str, *, nested: bool = False, followed: bool = False) -> list[Action]:
     """List what a program would do to the world.
 
     Args:
         language: ``python``, ``javascript``, ``ruby``, ``perl``, ``php``, ``lua``, ``r``, ``awk``, ``tcl``, ...
         code: the program.
         nested: a piece of a program whose names were worked out already.
+        followed: the machine in follow/ has followed the program's calls to the end; only what shows in the program
+            as a whole is looked for.
 
     Returns:
         The actions in order of the text.
@@ -76,17 +70,29 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
     actions: list[Action] = []
     if language == "awk":
         return awk(code)
+    if language in _WITHOUT_TABLE:
+        code = unrolled(joined_texts(with_macros(code) if language == "m4" else code))
     code = canonical_names(language, _PRINTED.sub(r"\1('')", code) if language in _WITH_PARENTHESES else code)
     if language not in CALLS:
         return actions
-    anywhere, exact = _calls(language)
+    if not followed:
+        _each_call(language, code, actions, nested=nested)
+        actions += shell_lists(code)
+    whole(language, code, actions)
+    in_loops(language, code, actions)
+    return actions
+
+
+def _each_call(language: str, code: str, actions: list[Action], *, nested: bool) -> None:
+    """Find the calls by what they look like."""
+    anywhere, exact = call_names(language)
     literals: Literals | None = None
     fetches = bool(FETCHES.search(code))
     count = 0
     matches = list((_CALL if language in _WITH_PARENTHESES else _BARE_CALL).finditer(code))
     matches += _METHOD.finditer(code)
     for match in matches:
-        kind = _kind(match.group(1), match.group(2), anywhere, exact)
+        kind = kind_of(match.group(1), match.group(2), anywhere, exact)
         if kind is None:
             continue
         count += 1
@@ -104,10 +110,6 @@ def scan(language: str, code: str, *, nested: bool = False) -> list[Action]:
         actions += [Action("shell", unquote(m.group(m.lastindex or 0))) for m in found]
     if language in _WITHOUT_TABLE:
         actions += any_calls(code)
-    actions += shell_lists(code)
-    whole(language, code, actions)
-    in_loops(language, code, actions)
-    return actions
 
 
 _RUNS = frozenset({"eval", "process", "exec-list", "exec-mode", "spawn", "sql"})
@@ -136,7 +138,7 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         return []  # a regular expression's method
     if kind in {"method-rm", "method-write"}:
         target = _receiver(literals, match.start())
-        return _files("rm" if kind == "method-rm" else "put", [target], named) if target else []
+        return files("rm" if kind == "method-rm" else "put", [target], named) if target else []
     if kind == "eval":
         return _eval(
             literals,
@@ -150,12 +152,12 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         given = literals.code[match.end() : min(literals.i, match.end() + 400)]
         if values and not known_part(squeeze(values)).strip() and _UNSCRAMBLES.search(given):
             return [Action("argv", argv=("@run", literals.language, "decoded"))]
-        return _process(literals.language, name, values, named)
+        return process(literals.language, name, values, named)
     if kind == "exec-list":
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
-        return _argv((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
+        return command((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
     if kind == "exec-mode":  # the first one says whether to wait
-        return _argv(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else _argv_of(values[1:])
+        return command(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else argv_of(values[1:])
     if kind == "spawn":
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
         rest = (
@@ -163,55 +165,14 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
             if isinstance(values[1:2] and values[1], list) or literals.language == "go"
             else []
         )
-        return _argv((squeeze(values[0]), *rest)) if values else []
+        return command((squeeze(values[0]), *rest)) if values else []
     if kind == "sql" and ":memory:" in literals.code and not _OTHER_DATABASE.search(literals.code):
         return []
     if kind == "sql":
         return [Action("argv", argv=("@sql", literals.language, squeeze(values[0])))] if values else []
     if kind == "send":
-        return _send(receiver + name, values, named)
-    return _files(kind, values, named, literals.language)
-
-
-def _argv(argv: tuple[str, ...]) -> list[Action]:
-    return [Action("argv", argv=argv)] if argv and known_part(argv[0]) else []
-
-
-def _argv_of(values: list[Value]) -> list[Action]:
-    """``spawnv(mode, file, words)``: the words begin with the program's name."""
-    words = values[1] if len(values) > 1 and isinstance(values[1], list) else []
-    return _argv((squeeze(values[0]), *map(squeeze, words[1:]))) if values else []
-
-
-def _process(language: str, name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
-    """A call that runs a command: a list of words, or text for the shell."""
-    if not values:
-        values = [named["args"]] if "args" in named else []
-    if not values:
-        return []
-    first = values[0]
-    if isinstance(first, list):
-        return _argv(tuple(squeeze(item) for item in first))
-    if name == "open":
-        return _perl_open([squeeze(value) for value in values])
-    if len(values) > 1 and language in {"perl", "ruby", "tcl", "r", "elixir"}:
-        rest = [squeeze(item) for item in (values[1] if isinstance(values[1], list) else values[1:])]
-        return _argv((squeeze(first), *rest))
-    return [Action("shell", first)] if known_part(first).strip() else []
-
-
-def _perl_open(values: list[str]) -> list[Action]:
-    """``open F, "cmd|"``, ``open(my $f, "|-", "cmd", ..)``, ``open F, ">file"``."""
-    mode = values[1].strip() if len(values) > 1 else values[0].strip()
-    rest = values[2:]
-    if mode in {"|-", "-|"}:
-        return [Action("shell", rest[0])] if len(rest) == 1 else _argv(tuple(rest))
-    if mode.startswith("|") or mode.endswith("|"):
-        return [Action("shell", mode.strip("| "))]
-    if mode.startswith((">", "+<", "+>")):
-        target = rest[0] if rest else mode.lstrip("+<>").strip()
-        return _argv((">>" if mode.startswith(">>") else ">", target)) if known_part(target) else []
-    return []
+        return send(receiver + name, values, named)
+    return files(kind, values, named, literals.language)
 
 
 def _eval(literals: Literals, values: list[Value], before: int, *, fetches: bool) -> list[Action]:
@@ -226,81 +187,6 @@ def _eval(literals: Literals, values: list[Value], before: int, *, fetches: bool
     if known_part(text).strip() and len(text) < len(literals.code):
         actions += scan(literals.language, known_part(text))
     return actions
-
-
-_FOR_ACCESS = frozenset(("headers", "auth", "cookies", "cert", "verify", "proxies", "timeout"))
-"""What a request carries to be let in: credentials belong there."""
-
-
-def _send(name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:
-    """A request to another host, with what it carries."""
-    method = name.rpartition(".")[2].upper()
-    everything = squeeze([*values, *(value for key, value in named.items() if key not in _FOR_ACCESS)])
-    actions: list[Action] = []
-    if method == "DELETE" and values:
-        actions.append(Action("argv", argv=("@http", "DELETE", squeeze(values[0]))))
-    carried = [label for label in labels(everything) if label.partition(":")[0] in {"file", "out"}]
-    if carried:
-        actions.append(Action("argv", argv=("@send", name, *carried)))
-    return actions
-
-
-def _files(kind: str, values: list[Value], named: dict[str, Value], language: str = "") -> list[Action]:  # noqa: C901, PLR0911, PLR0912
-    """A call on files, as the command that does the same."""
-    texts: list[str] = []
-    for value in values:
-        texts += [squeeze(item) for item in value] if isinstance(value, list) else [value]
-    if not texts or not known_part(texts[0]):
-        return []
-    target = texts[0]
-    flags = {key.lower(): squeeze(value).lower() for key, value in named.items()}
-    if kind == "rm":
-        recursive = any(
-            flags.get(key) in {"true", "t", "1"} or (key in flags and "code" in flags[key])
-            for key in ("recursive", "recurse", "force")
-        )
-        return _argv(("rm", *(["-r"] if recursive else []), "--", target))
-    if kind == "rm-list":
-        return _argv(("rm", "--", *[t for t in texts if known_part(t)]))
-    if kind == "rm-r":
-        return _argv(("rm", "-r", "--", target))
-    if kind == "rmdir":
-        return _argv(("rmdir", "--", target))
-    if kind == "write":
-        mode = squeeze(named.get("mode", texts[1] if len(texts) > 1 else "r"))
-        if mode.startswith((">", "+<", "|")):
-            target, mode = (texts[2], "w") if len(texts) > 2 else (mode.lstrip(">+<| "), "w")
-        elif target.startswith(">"):
-            target, mode = target.lstrip("> "), "w"
-        if not re.match(r"[rbt]*[wax+]", mode) or not known_part(target):
-            return []
-        return _argv((">>" if "a" in mode else ">", target))
-    if kind == "put":
-        return _argv((">", target))
-    if kind in {"mv", "cp", "ln"} and len(texts) > 1:
-        return _argv((kind, *(["-s"] if kind == "ln" else []), "--", target, texts[1]))
-    if kind == "chmod" and len(texts) > 1:
-        mode = _octal(texts[1]) if re.fullmatch(r"(?:0o)?\d+", texts[1]) else texts[1]
-        return _argv(
-            ("chmod", _octal(target), "--", *texts[1:]) if target.isdecimal() else ("chmod", mode, "--", target)
-        )
-    if kind == "kill" and len(texts) > 1:
-        target, signal = (texts[1], target) if language in {"ruby", "perl"} else (target, texts[1])
-        return _argv(("kill", "-" + (signal if known_part(signal) else "9"), "--", target))
-    if kind == "kill":
-        return _argv(("kill", "--", target))
-    if kind == "empty":
-        return _argv(("@empty", target))
-    if kind == "chown":
-        return _argv(("chown", texts[1] if len(texts) > 1 else "x", "--", target))
-    return []
-
-
-def _octal(text: str) -> str:
-    """A mode as people write it: 0o777 and 0777 are read as 777, plain 511 is decimal."""
-    mode = decimal(text) if text.isdecimal() else 0
-    text = text.removeprefix("0o")
-    return text if all(c in "01234567" for c in text) and len(text) in {3, 4} else format(mode, "o")
 
 
 def _receiver(literals: Literals, at: int) -> str:

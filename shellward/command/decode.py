@@ -10,14 +10,17 @@ import lzma
 import re
 import zlib
 
-from shellward.command.values import LIMIT, labels
+from shellward.command.values import CUT, LIMIT, labels
 
 _HEX = re.compile(r"[^0-9a-fA-F]")
 
 
 def _text(data: bytes) -> str:
-    """Bytes as text, one character per byte, so that a further decoder gets the bytes back."""
-    return data[:LIMIT].decode("latin-1")
+    """Bytes as text, one character per byte, so that a further decoder gets the bytes back.
+
+    A marker says when there is more.
+    """
+    return data[:LIMIT].decode("latin-1") + (CUT if len(data) > LIMIT else "")
 
 
 def _bytes(text: str) -> bytes:
@@ -65,13 +68,16 @@ def from_hex(text: str) -> str | None:
 
 
 def inflate(text: str) -> str | None:
-    """Decompress gzip, zlib, bzip2 or xz data; at most LIMIT bytes come out, whatever the input claims."""
+    """Decompress gzip, zlib, bzip2 or xz data; at most LIMIT bytes come out, and a marker when there are more."""
+    if labels(text):
+        return None
     data = _bytes(text)
     for make in (lambda: zlib.decompressobj(47), bz2.BZ2Decompressor, lzma.LZMADecompressor):
         try:
-            return _text(make().decompress(data, LIMIT))
+            found = make().decompress(data, LIMIT + 1)
         except (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError):
             continue
+        return _text(found) if found else None  # of data that ends too early nothing comes out
     return None
 
 

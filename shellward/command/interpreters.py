@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command import decode
-from shellward.command.operands import operands
+from shellward.command.operands import operands, short_values
 from shellward.command.trees import runs_from_tree
 from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -182,7 +182,7 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
     if lang == "awk":
         return _awk(t, inv, want)
     argv, codes, i = inv.argv, [], 1
-    if inv.name == "deno":
+    if inv.name in {"deno", "crystal"}:
         if len(argv) > 2 and argv[1] == "eval":
             t.run_code(lang, next((w for w in argv[2:] if not w.startswith("-")), ""), inv, [])
             return None
@@ -216,8 +216,10 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         codes += [word for word in argv[1:] if "\\" in word]
     if codes:
         code = "\n".join(codes)
-        t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin)
-        return _printed(lang, code) if want else None
+        printed = t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin, want=want)
+        if want and labels(printed):
+            return _printed(lang, code) or printed
+        return printed if want else None
     if i < len(argv) and argv[i] not in STDIN_PATHS:
         content = t.state.files.get(t.state.path(argv[i]))
         if content is not None:
@@ -298,14 +300,28 @@ def _module(t: Tracer, inv: Invocation, module: str, i: int, *, want: bool) -> s
 
     if not module:
         module, i = (inv.argv[i] if i < len(inv.argv) else ""), i + 1
+    if module in {"timeit", "code", "IPython"}:
+        return _module_with_code(t, inv, module, i)
     if handlers.find(module) is None and module not in t.names():
         return None
     return t.child(inv, [module, *inv.argv[i:]], 0, stdin=inv.stdin, want=want)
 
 
+def _module_with_code(t: Tracer, inv: Invocation, module: str, i: int) -> str | None:
+    """``python -m timeit -s setup statement``, and consoles that read code."""
+    words = inv.argv[i:]
+    if module != "timeit":
+        return t.run_code("python", inv.stdin, inv, []) if inv.stdin and not operands(words) else None
+    setups = [value for letter, value in short_values(["timeit", *words], "snru") if letter == "s"]
+    t.run_code("python", "\n".join([*setups, *operands(["timeit", *words], "snru")]), inv, [])
+    return None
+
+
 def _cluster(word: str, letters: str, valued: str, argv: list[str], i: int, codes: list[str]) -> int:  # noqa: PLR0917
     """Read a cluster of short options; return how many further words it took, -1 for ``-m``."""
     for at, letter in enumerate(word[1:], 1):
+        if letter in letters and word[at + 1 :] and letters == "ep" and not word[at + 1 :].strip("ep"):
+            continue  # of node: -pe is -p and -e
         if letter in letters:
             codes.append(word[at + 1 :] or (argv[i] if i < len(argv) else ""))
             return 0 if word[at + 1 :] else 1
@@ -330,7 +346,7 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     values = [word[2:] or inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word.startswith("-v")]
     given = "".join(f'{name}="{value}";' for name, equals, value in (v.partition("=") for v in values) if equals)
     for program in programs:
-        t.run_code("awk", given + program, inv, [])
+        t.run_code("awk", given + program, inv, rest[rest[:1] == programs :], stdin=inv.stdin)
         _awk_lines(t, inv, given + program)
     return None
 

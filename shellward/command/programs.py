@@ -202,11 +202,33 @@ def _after(words: str) -> Handler:
     return handler
 
 
+_ENTRY = re.compile(r"^[ \t-]*entry:[ \t]*(.+)$", re.MULTILINE)
+
+
+def _pre_commit(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``pre-commit run``: the hooks of settings that this line wrote."""
+    if "run" in inv.argv[1:3] or "try-repo" in inv.argv[1:3]:
+        for entry in _ENTRY.findall(t.state.files.get(t.state.path(".pre-commit-config.yaml")) or "")[:20]:
+            t.run_text(unquoted(entry), inv.span, via=(*inv.via, inv.name))
+    return None
+
+
+def _direnv(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``direnv allow`` makes each later prompt run ``.envrc``; ``direnv exec dir cmd`` runs both."""
+    content = t.state.files.get(t.state.path(".envrc"))
+    if content and inv.argv[1:2] in (["allow"], ["exec"], ["permit"], ["grant"], ["reload"]):
+        t.run_text(content, inv.span, via=(*inv.via, inv.name))
+    if inv.argv[1:2] == ["exec"] and len(inv.argv) > 3:
+        return t.child(inv, inv.argv[3:], 3, stdin=inv.stdin, want=want)
+    return None
+
+
 def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``go run file``: a program that this line wrote."""
     if inv.argv[1:2] == ["run"]:
         for word in inv.argv[2:6]:
             content = t.state.files.get(t.state.path(word)) if word.endswith(".go") else None
+            content = inv.stdin if word in STDIN_PATHS else content
             if content:
                 t.run_code("go", content, inv, [])
     return None
@@ -223,7 +245,7 @@ PROGRAMS: dict[str, Handler] = {
     **TRANSFERS,
     "go": _go,
     "dotenv": _dotenv,
- "shellward": _own,
+ "shellward": _own, "pre-commit": _pre_commit, "direnv": _direnv,
     "sort": options_with_commands(r"--compress-program(?:=|\Z)"),
     "split": options_with_commands(r"--filter(?:=|\Z)"),
     "man": options_with_commands(r"-P\Z|--pager(?:=|\Z)|-H\Z|--html(?:=|\Z)"),

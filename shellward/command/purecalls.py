@@ -175,7 +175,7 @@ class PureCalls:
         if name in {"lower", "toLowerCase", "downcase"}:
             return text.lower()
         if name in {"unpack1", "unpack"}:
-            return self.decode(decode.from_base64(text)) if given[:1] == ["m"] else unknown("code")
+            return self.decode(decode.from_base64(text)) if given and given[0][:1] == "m" else unknown("code")
         if name == "pack":
             packed = [squeeze(v) for v in value] if isinstance(value, list) else [text]
             return self.call("pack", [given[0] if given else "", *packed])

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shellward.command.expand import Expander
-from shellward.command.givens import with_arguments, with_input
 from shellward.command.globs import glob_regex
 from shellward.command.invocation import Invocation, quote
 from shellward.command.known import NOTHING
+from shellward.command.powershell import as_shell
 from shellward.command.reader import read
 from shellward.command.state import State
 from shellward.command.syntax import Compound, Problem, Substitution
@@ -28,7 +28,8 @@ MAX_CALLS = 24
 """Deepest chain of shell functions and nested shells that is followed."""
 _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
-_BRACKETS = re.compile(r"'[^']*'|[(){}]")
+_FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
+"""Where text comes from that nobody has read, or not to its end."""
 
 
 class Runner(ABC):
@@ -261,37 +262,19 @@ class Runner(ABC):
         want: bool = False,
     ) -> str:
         """Follow code given to an interpreter or a shell."""
-        from shellward.command.code import scan
+        from shellward.command.interpreting import run_program
 
         self.work.spend(8 + (len(code) >> 5))
         if language == "pwsh" and "Net.Sockets.TCPClient" in code:
             self.effect(["@reverse-shell", "pwsh"], inv.span)
-        if language == "pwsh":  # near enough: its words and pipes read alike, its blocks and calls are in brackets
-            language = "sh"
-            code = _BRACKETS.sub(lambda match: match.group() if match.group()[0] == "'" else " ", code)
+        if language == "pwsh":
+            language, code = "sh", as_shell(code)
         if language == "sh":
             before, self.state.positional = self.state.positional, args
             printed = self.run_text(code, self.code_span(inv, code), stdin=stdin, want=want, via=(*inv.via, inv.name))
             self.state.positional = before
             return printed
-        code = with_arguments(language, code, args)
-        code, read_and_run = with_input(language, code, stdin)
-        if read_and_run is not None:
-            self.effect(["@run", language, *labels(read_and_run)[:6]], inv.span)
-        self.unknown_code(code, language, inv.span)
-        before_via, self.via = self.via, (*inv.via, inv.name)
-        for action in scan(language, known_part(code) if labels(code) else code):
-            if action.kind == "shell":
-                self.run_text(action.text, inv.span, quiet=True)
-            elif action.argv[0][0] in "@><":
-                argv = list(action.argv)
-                if argv[0] in {">", ">>"}:
-                    argv[1] = self.state.path(argv[1])
-                self.effect(argv, inv.span)
-            else:
-                self.child(inv, list(action.argv), 0, via=inv.name)
-        self.via = before_via
-        return unknown("out", inv.name) if want else ""
+        return run_program(self, language, code, inv, args, stdin=stdin, want=want)
 
     def code_span(self, inv: Invocation, code: str) -> Span:
         """Find where the code stands in the submitted text."""
@@ -303,7 +286,9 @@ class Runner(ABC):
         """Note when code that would run is fetched, decoded or unknown; tell whether nothing of it is known."""
         found = labels(code)
         known = known_part(code).strip()
-        if found and (not known or any(label.partition(":")[0] in {"net", "decoded", "encoded"} for label in found)):
+        if found and (
+            not known or any(label.partition(":")[0] in {"net", "decoded", "encoded", "cut"} for label in found)
+        ):
             self.effect(["@run", language, *found[:6]], span)
         if known and any(piece and piece in code for piece in self.decoded[-8:]):
             self.effect(["@run", language, "decoded"], span)

@@ -225,6 +225,8 @@ def _matches(pattern: str, text: str, *, extended: bool) -> str | None:
 
 def _grep(argv: list[str], stdin: str | None, state: State) -> str:
     rest = operands(argv, "efmABC")
+    if has(argv, "l", "files-with-matches") and (len(rest) > 1 or has(argv, "r", "recursive") or has(argv, "R")):
+        return _found_in(rest[0 if short_values(argv, "e") else 1 :] or ["."])
     text = files_or_stdin(rest[1:] if not short_values(argv, "e") else rest, stdin, state)
     if labels(text) or not rest:
         return text
@@ -237,6 +239,11 @@ def _grep(argv: list[str], stdin: str | None, state: State) -> str:
     return "".join(
         line for line in text.splitlines(keepends=True) if (wanted in line) != has(argv, "v", "invert-match")
     )
+
+
+def _found_in(places: list[str]) -> str:
+    """Name the files that are found in places: each in its place, more is not known."""
+    return "".join(f"{place.rstrip('/')}/{unknown('find')}\n" for place in places[:8])
 
 
 def _paste(argv: list[str], stdin: str | None, state: State) -> str:

@@ -199,7 +199,7 @@ class Tracer(Storer):
     def iterate(self, node: Compound, stdin: str | None, *, want: bool) -> str:
         """Follow ``for``, once for each value."""
         values = self.state.look_at_positional() if node.words is None else self.expander.fields(node.words)[0]
-        if not want:  # the same round again is no other deed, but it prints its text again
+        if not want and len(values) > MAX_ROUNDS:  # the same round again is no other deed, but it may add to a text
             values = list(dict.fromkeys(values))
         values = values or [unknown("var", node.name)]
         most = 4 * MAX_ROUNDS if want else MAX_ROUNDS

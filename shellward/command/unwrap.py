@@ -310,7 +310,11 @@ def _find(t: Tracer, inv: Invocation, want: bool) -> str | None:
         i += 1
     starts = starts or ["."]
     pattern = next(
-        (argv[at + 1] for at, w in enumerate(argv[:-1]) if w in {"-name", "-iname", "-path", "-wholename", "-ipath"}),
+        (
+            argv[at + 1]
+            for at, w in enumerate(argv[:-1])
+            if w in {"-name", "-iname", "-path", "-wholename", "-ipath"} and argv[at - 1] not in {"!", "-not"}
+        ),
         "",
     )
     found = [f"{start.rstrip('/')}/{unknown('find', pattern)}" for start in starts[:8]]

@@ -101,7 +101,7 @@ watch: short=nq long=interval,equexit join
 entr: short=
 reflex: short=rRgG
 nodemon: short=ewx long=exec code=-x,--exec
-watchexec: short=ewifs
+watchexec: short=ewifs join
 when-changed: skip=1
 inotifywait: short=etm dash
 dtach: short=eErz skip=1

@@ -63,6 +63,10 @@ def test_own_corpus():
         ("eighth_harmless.jsonl", 1.0),
         ("ninth_dangerous.jsonl", 0.99),
         ("ninth_harmless.jsonl", 1.0),
+        ("tenth_dangerous.jsonl", 0.98),
+        ("tenth_harmless.jsonl", 1.0),
+        ("programs_dangerous.jsonl", 0.97),
+        ("programs_harmless.jsonl", 1.0),
     ],
 )
 def test_sets_written_before_they_were_tried(name, recall):

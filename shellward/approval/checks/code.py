@@ -25,6 +25,13 @@ _NAMED_TOOLS = re.compile(
 )
 
 
+_SETTINGS = re.compile(r"file:(?:[\w./-]*/)?(?:\.env(?:\.[\w.-]+)?|[\w-]+\.env|\.envrc)$")
+"""A project's own settings: what people source into their shell anyway."""
+
+
+_OWN = re.compile(r"find|mktemp|exe|read")
+
+
 def unknown_name(call: Call) -> bool:
     """The name of the command cannot be known, and nothing says that it is a tool's usual variable."""
     split = call.argv.index("--") if "--" in call.argv else len(call.argv)
@@ -60,10 +67,8 @@ def unknown_run(call: Call) -> bool:
         return False
     if origins[:1] == ["piped"]:  # settings for this shell are printed for eval, never for a pipe
         return not all(re.match(r"mktemp|exe|find|read", origin) for origin in origins[1:])
-    return not all(
-        _GENERATORS.match(origin) or re.match(r"find|cut|mktemp|exe|read", origin) or _NAMED_TOOLS.match(origin)
-        for origin in origins
-    )
+    harmless = (_GENERATORS, _SETTINGS, _NAMED_TOOLS, _OWN)
+    return not all(any(pattern.match(origin) for pattern in harmless) for origin in origins)
 
 
 def run_origin(pattern: str) -> Check:

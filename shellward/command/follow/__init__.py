@@ -1,0 +1,1 @@
+"""Following programs given to interpreters: one tree for all languages, one machine that walks it."""

@@ -1,0 +1,389 @@
+"""Walks the tree of a program with what is known, and notes the calls that would do something.
+
+It knows texts, lists, dictionaries, functions and classes of the program; all else is a marker that says where it
+would come from. Both sides of a branch are followed, loops for as many rounds as are known, at most ROUNDS. Nothing is
+run. Steps are counted: what costs more is given up, and the tolerant reading of code.py is what counts.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from shellward.command.actions import MAX_CALLS, Action
+from shellward.command.follow.assigning import Assigning
+from shellward.command.follow.methods import braced
+from shellward.command.follow.nodes import (
+    Assign,
+    Block,
+    Call,
+    Choice,
+    Class,
+    Const,
+    Function,
+    Import,
+    Index,
+    Join,
+    Loop,
+    Member,
+    Name,
+    Node,
+    Pairs,
+    Return,
+    Seq,
+    Shell,
+    Splat,
+    Template,
+    Unary,
+)
+from shellward.command.follow.things import (
+    Func,
+    Given,
+    Klass,
+    Obj,
+    Partial,
+    Ref,
+    Scope,
+    elements,
+    held,
+    number,
+    text,
+    truth,
+)
+from shellward.command.values import OPEN, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STEPS = 12_000
+"""Nodes that are walked in one program; one is about a microsecond."""
+ROUNDS = 300
+"""Rounds that a loop over known elements is followed."""
+DEPTH = 12
+"""Deepest chain of the program's own calls."""
+
+
+class Exhausted(Exception):  # noqa: N818  # control flow inside this package
+    """The program costs more than it may."""
+
+
+class _Returned(Exception):  # noqa: N818  # control flow inside this module
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Machine(Assigning):
+    """Follows one program.
+
+    Args:
+        language: its language.
+        code: its text, for what is only told from the whole.
+        given: what it is started with.
+        parse: reads more code of the same language, for what it evaluates.
+    """
+
+    def __init__(self, language: str, code: str, given: Given, parse: Callable[[str], Node]) -> None:
+        super().__init__(language, code, given, parse)
+        self.left = STEPS
+        self.depth = 0
+        self.unsure = 0
+        self.scope = Scope()
+        self.functions: list[Func] = []
+        self.kinds: dict[type, Callable[..., object]] = {
+            Const: self._const, Name: self._name, Member: self._member, Index: self._index, Call: self._call,
+            Splat: self._splat, Seq: self._seq, Pairs: self._pairs, Join: self._join, Unary: self._unary,
+            Choice: self._choice, Template: self._template, Shell: self._shell, Assign: self._assign,
+            Function: self._function, Class: self._class, Block: self._block, Loop: self._loop,
+            Return: self._return, Import: self._import,
+        }  # fmt: skip
+
+    def follow(self, node: Node) -> None:
+        """Follow a whole program, then the functions that nothing has called."""
+        lines: list[str | None] = [None]
+        if (self.start.lines or self.language == "awk") and self.start.stdin and OPEN not in self.start.stdin:
+            lines = [*self.start.stdin.splitlines()[:20]] or lines
+        for line in lines:
+            self.current = line
+            with suppress(_Returned):
+                self.walk(node)
+        for _ in range(40):
+            waiting = [made for made in self.functions if not made.called]
+            if not waiting:
+                return
+            first = waiting[0]
+            first.called.append(True)
+            self.apply(first, [], {}, alone=True)
+
+    def walk(self, node: Node) -> object:
+        """Evaluate a node.
+
+        Raises:
+            Exhausted: the program costs more than it may.
+        """
+        self.left -= 1
+        if self.left < 0 or len(self.actions) > MAX_CALLS:
+            raise Exhausted
+        return self.kinds[type(node)](node)
+
+    # -- values -------------------------------------------------------------------------------------------
+
+    def _const(self, node: Const) -> object:
+        return node.value
+
+    def _name(self, node: Name) -> object:
+        return self.look_up(node.name)
+
+    def look_up(self, name: str) -> object:
+        """Return what a name stands for; what nothing was assigned to comes with the language."""
+        if name[:1] == "@" and self.language == "ruby":
+            own = self.look_up("self")
+            if isinstance(own, Obj):
+                return own.attrs.get(name, Ref(name))
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        if self.language == "ruby" and name in {"gets", "readline", "readlines"}:
+            return self.native(Ref(name), [], {})
+        return self.brought(name)
+
+    def bind(self, name: str, value: object, *, here: bool = False) -> None:
+        """Give a name a value, where it has one already if that is how the language does it."""
+        if name[:1] == "@" and self.language == "ruby":
+            own = self.look_up("self")
+            if isinstance(own, Obj):
+                own.attrs[name] = value
+                return
+        scope: Scope | None = self.scope
+        while not here and self.language != "python" and scope is not None:
+            if name in scope.names:
+                scope.names[name] = value
+                return
+            scope = scope.outer
+        self.scope.names[name] = value
+
+    def _member(self, node: Member) -> object:
+        return self.member(self.walk(node.owner), node.name)
+
+    def _index(self, node: Index) -> object:
+        owner = self.walk(node.owner)
+        keys = [self.walk(key) if key is not None else None for key in node.keys]
+        if not node.slices:
+            return self.element(owner, keys[0] if keys else None)
+        if not isinstance(owner, str | list):
+            return owner if isinstance(owner, Ref) else unknown("code")
+        start, end, step = (number(key) if key is not None else None for key in [*keys, None, None][:3])
+        if any(key is not None and number(key) is None for key in keys) or step == 0:
+            return text(owner)
+        if node.inclusive and end is not None:
+            end = None if end == -1 else end + 1
+        return owner[start:end:step]
+
+    def _seq(self, node: Seq) -> object:
+        return self.given(node.items)
+
+    def given(self, items: list[Node]) -> list[object]:
+        """Evaluate arguments or elements."""
+        values: list[object] = []
+        for item in items:
+            if isinstance(item, Splat):
+                made = self.walk(item.value)
+                values += [made] if isinstance(made, int | float) else elements(made)
+            else:
+                values.append(self.walk(item))
+        return values
+
+    def _splat(self, node: Splat) -> object:
+        return self.walk(node.value)
+
+    def _pairs(self, node: Pairs) -> object:
+        made: dict[object, object] = {}
+        for key, value in node.items:
+            held_value = self.walk(value)
+            if key is None:
+                made.update(held_value if isinstance(held_value, dict) else {})
+            else:
+                made[text(self.walk(key))] = held_value
+        return made
+
+    def _template(self, node: Template) -> object:
+        return held("".join(text(self.walk(part)) for part in node.parts))
+
+    def _shell(self, node: Shell) -> object:
+        self.act(Action("shell", text(self.walk(node.text))))
+        return Ref("shell()", unknown("out", self.language))
+
+    # -- operators ----------------------------------------------------------------------------------------
+
+    def _join(self, node: Join) -> object:
+        value = self.walk(node.items[0])
+        for item in node.items[1:]:
+            if node.op in {"or", "and"}:
+                value = self.logic(node.op, value, self.walk(item))
+            else:
+                value = self.combined(node.op, value, self.walk(item))
+        return value
+
+    def _unary(self, node: Unary) -> object:
+        value = self.walk(node.value)
+        if node.op in {"!", "not"}:
+            sure = truth(value)
+            return unknown("code") if sure is None else not sure
+        count = number(value)
+        if node.op in {"-", "~", "+"} and count is not None:
+            return {"-": -count, "~": ~count, "+": count}[node.op]
+        return value
+
+    # -- statements ---------------------------------------------------------------------------------------
+
+    def _block(self, node: Block) -> object:
+        value: object = None
+        for item in node.items:
+            value = self.walk(item)
+        return value
+
+    def _choice(self, node: Choice) -> object:
+        if node.repeats:
+            return self._repeated(node)
+        sure = truth(self.walk(node.test))
+        if sure is not None and not isinstance(node.then, Block):
+            chosen = node.then if sure else node.other
+            return self.walk(chosen) if chosen is not None else None
+        ways = [way for way in (node.then, node.other) if way is not None]
+        if sure:
+            ways.reverse()  # what is done counts, and comes last
+        values = []
+        for at, way in enumerate(ways):
+            taken = sure is not None and at == len(ways) - 1 and (sure or node.other is not None)
+            if not taken and self.depth > 3:
+                continue  # a function that calls itself would never end
+            self.unsure += not taken
+            values.append(self.walk(way))
+            self.unsure -= not taken
+        if self.depth > 3 and not values and ways:
+            return self.walk(ways[-1]) if self.depth < DEPTH - 2 else None
+        found = [value for value in values if value is not None]
+        return found[-1 if sure is not None else 0] if found else None
+
+    def _repeated(self, node: Choice) -> object:
+        for at in range(ROUNDS):
+            sure = truth(self.walk(node.test))
+            if sure is False or (at > 1 and (sure is None or isinstance(node.test, Const))):
+                break
+            self.unsure += 1
+            self.walk(node.then)
+            self.unsure -= 1
+        if node.other is not None:
+            self.walk(node.other)
+        return None
+
+    def _loop(self, node: Loop) -> object:
+        values, collected = elements(self.walk(node.values)), []
+        before = self.scope
+        if node.collects:
+            self.scope = Scope({}, before)
+        self.unsure += 1
+        for value in values[:ROUNDS]:
+            self.assign(node.target, value, here=node.collects)
+            if any(truth(self.walk(test)) is False for test in node.tests):
+                continue
+            if isinstance(node.body, Splat):
+                collected += elements(self.walk(node.body.value))
+            else:
+                collected.append(self.walk(node.body))
+        self.unsure -= 1
+        self.scope = before
+        return collected if node.collects else None
+
+    def _return(self, node: Return) -> object:
+        value = self.walk(node.value) if node.value is not None else None
+        if not self.unsure:
+            raise _Returned(value)
+        if value is not None:
+            self.returned.append(value)
+        return value
+
+    def _import(self, node: Import) -> object:
+        self.imported(node.path, node.name)
+        return None
+
+    def _function(self, node: Function) -> object:
+        made = Func(node.params, node.body, self.scope, node.name)
+        self.functions.append(made)
+        if node.name:
+            self.bind(node.name, made, here=True)
+        return made
+
+    def _class(self, node: Class) -> object:
+        before, self.scope = self.scope, Scope({}, self.scope)
+        try:
+            self.walk(node.body)
+            made = Klass(node.name, self.scope.names)
+        finally:
+            self.scope = before
+        self.bind(node.name, made, here=True)
+        return made
+
+    # -- assignments --------------------------------------------------------------------------------------
+
+    def _assign(self, node: Assign) -> object:
+        value = self.walk(node.value)
+        if node.op:
+            before = self.walk(node.target)
+            if node.op in {"||", "??", "or"}:
+                value = before if not isinstance(before, Ref) else value
+            else:
+                value = self.combined(node.op, before if not isinstance(before, Ref) or before.text else "", value)
+        self.assign(node.target, value)
+        return value
+
+    # -- calls --------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> object:
+        func = node.func
+        args = self.given(node.args)
+        if self.language == "perl" and isinstance(func, Name):
+            return self.perl_call(func, node.args, args)
+        if self.language == "awk" and isinstance(func, Name):
+            return self.awk_call(func.name, node.args, args)
+        named: dict[str, object] = {}
+        for key, word in node.named:
+            value = self.walk(word)
+            if key == "**":
+                named.update({text(k): v for k, v in value.items()} if isinstance(value, dict) else {})
+            else:
+                named[key] = value
+        if isinstance(func, Member):
+            return self.call_method(self.walk(func.owner), func.name, args, named)
+        return self.call(self.walk(func), args, named)
+
+    def apply(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool = False) -> object:
+        """Call a function of the program; ``alone`` when nothing says what it is given."""
+        if not alone:
+            func.called.append(True)
+        if self.depth >= DEPTH:
+            return unknown("code")
+        before, self.scope = self.scope, Scope({}, func.scope)
+        unsure, self.unsure = self.unsure, 0
+        returned, self.returned = self.returned, []
+        self.depth += 1
+        try:
+            self.bind_params(func, args, named, alone=alone)
+            value = self.walk(func.body)
+        except _Returned as end:
+            value = end.value
+        else:
+            if self.returned:
+                value = self.returned[-1]
+        finally:
+            self.scope, self.unsure, self.returned = before, unsure, returned
+            self.depth -= 1
+        return value
+
+    def interpolate(self, template: str, args: list[object], named: dict[str, object]) -> str:
+        """Apply ``format`` of Python."""
+        return braced(template, args, named)
+
+
+__all__ = ["Exhausted", "Machine", "Partial"]

@@ -1,0 +1,76 @@
+"""Following one program: reading it, walking it, and what came of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shellward.command.follow.frompython import from_python
+from shellward.command.follow.machine import STEPS, Exhausted, Machine
+
+if TYPE_CHECKING:
+    from shellward.command.actions import Action
+    from shellward.command.follow.nodes import Node
+    from shellward.command.follow.things import Given
+
+LONGEST = 24_000
+"""Characters of a program that is followed; a longer one is only looked through (code.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What following a program came to.
+
+    Attributes:
+        actions: what it would do.
+        printed: what it would print, with markers; None when that is not known.
+        complete: it was read and followed to its end.
+        units: what it cost, in units of work.py.
+    """
+
+    actions: list[Action] = field(default_factory=list)
+    printed: str | None = None
+    complete: bool = False
+    units: int = 0
+
+
+def follow(language: str, code: str, given: Given) -> Outcome:
+    """Follow a program of a language that can be read.
+
+    Args:
+        language: as in interpreters.py.
+        code: the program.
+        given: what it is started with.
+
+    Returns:
+        What it would do; nothing, and not complete, when it cannot be read.
+    """
+    if language not in _READ or len(code) > LONGEST:
+        return Outcome()
+    machine = Machine(language, code, given, lambda more: read(language, more)[0])
+    try:
+        tree, complete = read(language, code)
+        machine.follow(tree)
+    except (SyntaxError, ValueError, MemoryError):
+        return Outcome(units=len(code) >> 5)
+    except (Exhausted, RecursionError):
+        complete = False
+    printed = "".join(machine.printed) if complete and machine.printed else None
+    return Outcome(machine.actions, printed, complete, (STEPS - machine.left) + (len(code) >> 3))
+
+
+_READ = frozenset(("python", "javascript", "ruby", "perl", "php", "lua", "r", "awk"))
+
+
+def read(language: str, code: str) -> tuple[Node, bool]:
+    """Read a program; also tell whether all of it was understood.
+
+    Raises:
+        SyntaxError: it is no program.
+        RecursionError: it is nested too deeply.
+    """
+    if language == "python":
+        return from_python(code), True
+    from shellward.command.follow.statements import parsed
+
+    return parsed(language, code)
