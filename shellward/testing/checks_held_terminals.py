@@ -75,6 +75,21 @@ def begins_with_the_session(t: Trial) -> None:
 
 
 @terms(terminals)
+def a_paste_is_marked_where_that_is_wanted(t: Trial) -> None:
+    """A paste into a background terminal has marks only when the program has asked for them, and cannot end itself."""
+    command = "printf '%s'; stty -echo raw; echo ready; dd bs=1 count=%d 2>/dev/null | od -An -c | tr -d ' \\r\\n'"
+    size = PtySize(rows=24, columns=120)
+    plain = _at_terminal(t, command % ("", 3), pty=size)
+    _see(plain, "ready")
+    plain.paste("a\nb")
+    _see(plain, re.escape(r"a\rb"))
+    marked = _at_terminal(t, command % ("\\033[?2004h", 15), pty=size)
+    _see(marked, "ready")
+    marked.paste("a\x1b[201~\nb")
+    _see(marked, re.escape(r"033[200~a\rb033[201~"))
+
+
+@terms(terminals)
 def keys_screen_and_size(t: Trial) -> None:
     """An editor in the background: keys by name, its screen as text, a new size, and the file saved."""
     file = f"{t.directory()}/b.txt"
