@@ -73,7 +73,7 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         from dataclasses import replace
 
         shell = self._default.kind
-        held = bool(shell) and self.holds_terminals()
+        held = bool(shell) and self._holds_terminals()
         return replace(self.backend.capabilities, shell=shell, functions=shell == "bash", held_pty=held)
 
     @property

@@ -201,7 +201,7 @@ class ProcessCalls:
             self._holders[user] = self.ask_processes(user, "sw_holder").strip()
         return self._holders[user]
 
-    def holds_terminals(self) -> bool:
+    def _holds_terminals(self) -> bool:
         """Whether background processes can have a terminal; False where nobody can look any more."""
         if self._all().backend.capabilities.pty:
             with suppress(EnvironmentUnavailable):
