@@ -132,6 +132,7 @@ class Followers:
             if piece.stream is StreamName.STDOUT:
                 followed.at += len(piece.data)
                 if not self._tell(followed, followed.patterns.feed(piece.data)):
+                    followed.patterns.end()  # nobody is to hear of the rest of the line
                     followed.until = followed.at
                     return
 

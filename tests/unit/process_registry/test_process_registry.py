@@ -249,6 +249,16 @@ def test_noise_becomes_one_notice_and_the_end_is_told(registry: ProcessRegistry)
     assert kinds == [NoticeKind.MATCHED] * 8 + [NoticeKind.NOISY, NoticeKind.ENDED]
 
 
+def test_noise_that_breaks_off_in_a_line_is_one_notice_too(registry: ProcessRegistry) -> None:
+    registry.start("printf '" + r"error\n" * 12 + "error'; sleep 0.2", watch=["error"])
+    kinds = []
+    while not kinds or kinds[-1] is not NoticeKind.ENDED:
+        notice = registry.notice(20)
+        assert notice is not None, kinds
+        kinds.append(notice.kind)
+    assert kinds == [NoticeKind.MATCHED] * 8 + [NoticeKind.NOISY, NoticeKind.ENDED]
+
+
 def test_a_watched_process_that_ended_at_once_is_read_to_its_end(registry: ProcessRegistry) -> None:
     registry.start("printf 'no newline: found'", watch=["found"])
     notice = registry.notice(20)
