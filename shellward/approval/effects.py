@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.command.operands import operands
+from shellward.command.operands import operands, short_values
 from shellward.command.values import known_part
 
 if TYPE_CHECKING:
@@ -75,6 +75,15 @@ def _perl(call: Call) -> Iterator[list[str]]:
     if any(re.match(r"-[a-zA-Z0]*i", word) and not word.startswith("-I") for word in call.argv[1:]):
         for path in operands(call.argv, "eEIMm"):
             yield [">", path]
+
+
+def _awk(call: Call) -> Iterator[list[str]]:
+    """``gawk -i inplace program file``."""
+    if any("inplace" in value for _, value in short_values(call.argv, "i")) or "--include=inplace" in call.argv:
+        rest = operands(call.argv, "fFvlie")
+        for path in rest if short_values(call.argv, "fe") else rest[1:]:
+            if "=" not in path:
+                yield [">", path]
 
 
 def _curl(call: Call) -> Iterator[list[str]]:
@@ -161,6 +170,10 @@ def _scratch_database(path: str) -> bool:
     return path == ":memory:" or path.startswith(("/tmp/", "/var/tmp/", "file::memory:", "file:/tmp/"))
 
 
+_CLUSTER = re.compile(r"-[A-Za-z0-9]{1,8}\Z")
+"""Short options in one word; the last of them may have a value."""
+
+
 def _sql(*options: str) -> Callable[[Call], Iterator[list[str]]]:
     """Make a reader of SQL given by options, or on standard input when there is none."""
 
@@ -170,13 +183,7 @@ def _sql(*options: str) -> Callable[[Call], Iterator[list[str]]]:
         for at, word in enumerate(argv[1:], 1):
             for option in options:
                 text = None
-                if word == option or (
-                    option[1] != "-"
-                    and word[:1] == "-"
-                    and word[:2] != "--"
-                    and word.endswith(option[1])
-                    and len(word) < 5
-                ):
+                if word == option or (option[1] != "-" and _CLUSTER.match(word) and word.endswith(option[1])):
                     text = argv[at + 1] if at + 1 < len(argv) else None
                 elif word.startswith(option + "=") and option.startswith("--"):
                     text = word[len(option) + 1 :]
@@ -227,7 +234,7 @@ def _words(call: Call) -> Iterator[list[str]]:
 EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     **dict.fromkeys(["cp", "gcp", "mv", "gmv", "install", "ginstall", "ln", "gln", "rsync"], _destination),
     **dict.fromkeys(["tee", "truncate", "sponge", "sudoedit"], _all),
-    **dict.fromkeys(["sed", "gsed"], _sed),
+    **dict.fromkeys(["sed", "gsed"], _sed), **dict.fromkeys(["awk", "gawk"], _awk),
     "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl, "curlie": _curl, "wget": _wget, "wget2": _wget,
     **dict.fromkeys(["http", "https", "xh", "xhs"], _httpie),
     **dict.fromkeys(["tar", "gtar", "bsdtar"], _tar), "unzip": _unzip, "openssl": _after("-out"), "sort": _after("-o"),

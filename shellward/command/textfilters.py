@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable  # noqa: TC003
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from shellward.command import decode
@@ -150,7 +151,7 @@ def _sub_lines(pattern: str, replacement: str, flags: str, text: str) -> str | N
     """Run a substitution line by line, when the pattern is simple enough to be safe and exact."""
     if len(pattern) > 40 or re.search(r"\[[^\]]*(?:\[|--|&&|~~|\|\|)", pattern):  # Python warns of those
         return None
-    if re.search(r"[*+{}|]|\\[^.\\/$^\[\]()]", pattern):
+    if re.search(r"[*+{}|]|(?<!\\)(?:\\\\)*\\[^.\\/$^\[\]()]", pattern):
         return None
     python = re.sub(r"\\([()])", r"\1", re.sub(r"(?<!\\)([()+?{}|])", r"\\\1", pattern))
     new = re.sub(r"(?<!\\)&", r"\\g<0>", replacement)
@@ -246,10 +247,19 @@ def _found_in(places: list[str]) -> str:
     return "".join(f"{place.rstrip('/')}/{unknown('find')}\n" for place in places[:8])
 
 
+_MOST_COLUMNS = 50
+
+
 def _paste(argv: list[str], stdin: str | None, state: State) -> str:
-    options = dict(short_values(argv, "d"))
-    text = files_or_stdin(operands(argv, "d"), stdin, state)
-    return options.get("d", "\t").join(text.splitlines()) + "\n" if has(argv, "s", "serial") else text
+    between = dict(short_values(argv, "d")).get("d", "\t")
+    paths = operands(argv, "d")
+    if has(argv, "s", "serial") or len(paths) < 2:  # with one there is nothing beside it
+        text = files_or_stdin(paths, stdin, state)
+        return between.join(text.splitlines()) + "\n" if has(argv, "s", "serial") else text
+    columns = [files_or_stdin([path], stdin, state) for path in paths[:_MOST_COLUMNS]]
+    if any(map(labels, columns)) or len(between) > 1 or len(paths) > _MOST_COLUMNS:
+        return unknown("out", "paste")
+    return cut("".join(f"{between.join(row)}\n" for row in zip_longest(*map(str.splitlines, columns), fillvalue="")))
 
 
 def _same(argv: list[str], stdin: str | None, state: State) -> str:

@@ -43,6 +43,8 @@ _SIGILED = re.compile(
 )
 _QUOTES = re.compile(r"(qq|qw|qx|qr|q|m|s|tr|y)(?=\s*[^\w\s,;)=]|=(?![>=~]))\s*")
 _PERCENT = re.compile(r"%([wWqQiIxr]?)([^\w\s=])")
+_LIST = re.compile(r" %[wWiI][\[({<|!]")
+"""After a name: the argument of a call, which nobody means as a rest."""
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _WORDS_BEFORE_OPERAND = frozenset(
     ["my", "our", "local", "keys", "values", "each", "delete", "exists", "scalar", "for", "foreach", "unlink", "chmod", "reverse", "sort", "defined", "lc", "uc", "rmtree", "kill", "open"]
@@ -273,7 +275,7 @@ class Lexer(Texts):
                 and (at == 0 or code[at - 1] not in "$@%&")
             ):
                 return self.perl_quote(quote)
-        if language == "ruby" and c == "%" and self.operand_next():
+        if language == "ruby" and c == "%" and (self.operand_next() or _LIST.match(code, at - 1)):
             percent = _PERCENT.match(code, at)
             if percent:
                 return self.percent(percent)
