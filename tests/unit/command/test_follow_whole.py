@@ -9,6 +9,10 @@ from shellward.command.follow.things import Given
 from shellward.command.values import labels
 
 RUN = "os.system('rm -rf /srv/x')"
+NODE = "require('child_process').execSync('rm -rf /srv/x')"
+CALL = "system('rm -rf /srv/x')"
+TEXT = 'system("rm -rf /srv/x")'
+LUA = 'os.execute("rm -rf /srv/x")'
 LONG = ",".join(str(ord(c)) for c in "echo " + "a" * 320 + "; rm -rf /srv/x")
 HIDDEN = {
     "python": [
@@ -45,6 +49,46 @@ HIDDEN = {
         "import os\nc='rm -rf /srv/x'\ntry: pass\nexcept Exception: c='true'\nos.system(c)",
         "import os\nclass A:\n def go(self,c): os.system(c)\nclass B(A): pass\nB().go('rm -rf /srv/x')",
     ],
+    "javascript": [
+        f"[] ? {NODE} : 0",
+        f"class A {{ static {{ {NODE} }} }}",
+        f"class A extends ({NODE},Object) {{}}",
+        f"class A {{ [{NODE}]() {{}} }}",
+        f"switch({NODE}){{}}",
+        f"switch(1){{case {NODE}: 0}}",
+        f"try{{}}catch({{a={NODE}}}){{}}",
+        "const c = require('child_process'); if (0) { var c = 0 } c.execSync('rm -rf /srv/x')",
+        f"//\u2028{NODE}",
+        f"//\r{NODE}",
+        f"`${{{'1+' * 2000}{NODE}}}`",
+        "eval(\"class A extends (require('child_process').execSync('rm -rf /srv/x')) {}\")",
+    ],
+    "ruby": [
+        f"{TEXT} if 0",
+        f"0 ? {TEXT} : 1",
+        f':"#{{{TEXT}}}"',
+        f"%r{{#{{{TEXT}}}}}",
+        f"x =~ /#{{{TEXT}}}/",
+        f"%I(#{{{TEXT}}} a)",
+        f"def system(x); end if false\n{TEXT}",
+    ],
+    "perl": [
+        f"sort {{ {CALL} }} 1,2;",
+        f"package A {{ {CALL} }}",
+        f"use constant A => {CALL};",
+        f'print "${{\\({CALL})}}";',
+        f'print "@{{ [{CALL}] }}";',
+        f"$x =~ m{{@{{[{CALL}]}}}};",
+    ],
+    "php": [
+        "SYSTEM('rm -rf /srv/x');",
+        f"namespace A {{ {CALL}; }}",
+        f'echo "${{{CALL}}}";',
+        f"// ?><?php {CALL};",
+        f"'0' ? 0 : {CALL};",
+    ],
+    "lua": [f"repeat until {LUA}", f"--[==[ ]] ]==] {LUA}", f"if false then os = nil end {LUA}", f"--\r{LUA}"],
+    "r": ['system(r"(rm -rf /srv/x)")', f"a[1, {CALL}]"],
 }
 
 
@@ -65,6 +109,12 @@ def test_what_was_come_to_counts_whatever_follows():
     [
         ("python", "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(20))"),
         ("python", "def f(a):\n" + "    if a: return f(a)\n" * 1000 + "f(1)"),
+        ("lua", "--[=[" * 4800),
+        ("lua", "--[[" * 6000),
+        ("perl", '"' + "@{[" * 8000 + '"'),
+        ("php", '"' + "${" * 12000 + '"'),
+        ("ruby", ':"' * 12000),
+        ("javascript", "switch(" * 3000),
         ("python", "try:\n    return 1\nfinally:\n    pass\n" * 600),
     ],
 )
