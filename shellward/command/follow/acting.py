@@ -40,7 +40,13 @@ class Acting:
 
     def kind(self, path: str) -> str | None:
         """Say what kind of call a name is; None when it does not matter."""
-        return None if "Mock()" in path else call_kind(self.language, path)
+        if "Mock()" in path:
+            return None
+        return call_kind(self.language, path) or (
+            call_kind("php", path.lower())
+            if self.language == "php"
+            else None  # which takes small letters for large ones
+        )
 
     def act(self, action: Action) -> None:
         """Note an action, once."""

@@ -159,6 +159,7 @@ class Behind(Listing, ABC):
         items = self.listed("]")
         if self.language == "perl" and len(items) > 1:
             return Seq([Index(left, [item]) for item in items])
+        self.aside += items[1:]
         return Index(left, [items[0] if items else None])
 
     def perl_key(self, left: Node) -> Node:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from shellward.command.doing import call_names
 from shellward.command.follow.lexer import Lexer, Token
+from shellward.command.follow.nodes import Const, Seq
 
 if TYPE_CHECKING:
     from shellward.command.follow.nodes import (
@@ -36,7 +38,11 @@ class Cursor(ABC):
         self.errors = 0
         self.at = 0
         self.names: set[str] = set()
-        self.tokens = Lexer(language, code, self.within).cut()
+        self.aside: list[Node] = []
+        """What is evaluated, too, and has no place in the tree."""
+        lexer = Lexer(language, code, self.within)
+        self.tokens = lexer.cut()
+        self.errors += lexer.doubts
         self.fuel = 12 * len(self.tokens) + 200
         """Steps that are left: reading ends whatever the text is."""
 
@@ -71,6 +77,13 @@ class Cursor(ABC):
         if token.kind != "end":
             self.at += 1
         return token
+
+    def pass_over(self) -> None:
+        """Go on behind a token that nothing is made of; that is an error where it could be a call."""
+        token = self.take()
+        calls = token.kind == "op" and token.text in {"(", "{"}
+        calls = calls or (token.kind == "name" and any(token.text in names for names in call_names(self.language)))
+        self.errors += calls or (token.kind == "value" and not isinstance(token.node, Const | Seq))
 
     def is_op(self, *texts: str) -> bool:
         """Tell whether an operator is at hand."""

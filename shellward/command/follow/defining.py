@@ -88,17 +88,21 @@ class Defining(Loops, ABC):
         name = self.take().text if self.token.kind == "name" else "class"
         if self.language == "ruby":
             if self.accept("<"):
-                self.expression()
+                self.aside.append(self.expression())
             return Class(name, self.words_block())
         while self.token.kind != "end" and not self.accept("{"):
-            self.at += 1
+            self.pass_over()
         items: list[Node] = []
         while self.token.kind != "end" and not self.accept("}"):
             before = self.at
             while self.is_name(*_DECLARES, "async", "get", "set", "function"):
                 self.at += 1
             method = self.take()
-            if self.accept("("):
+            if method.kind == "op" and method.text not in {";", "*", "#", "}", "?"}:
+                self.errors += 1
+            if method.text == "static" and self.accept("{"):
+                items.append(self.braces())
+            elif self.accept("("):
                 params = self.params(")")
                 while self.token.kind != "end" and not self.is_op("{", ";"):
                     self.at += 1
@@ -115,7 +119,7 @@ class Defining(Loops, ABC):
         """Read what happens when something was raised."""
         self.at += 1
         if self.accept("("):
-            self.params(")")
+            self.aside.append(Function(self.params(")"), Const(None)))
         return self.braces() if self.accept("{") else Const(None)
 
     def read_import(self) -> Node:

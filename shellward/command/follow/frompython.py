@@ -25,6 +25,7 @@ from shellward.command.follow.nodes import (
     Seq,
     Splat,
     Template,
+    Tried,
     Unary,
 )
 from shellward.command.follow.things import Bytes
@@ -67,8 +68,9 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
             if len(targets) == 1:
                 return Assign(expression(targets[0]), made)
             return Block([Assign(expression(target), made) for target in targets])
-        case ast.AnnAssign(target=target, value=given) if given is not None:
-            return Assign(expression(target), expression(given))
+        case ast.AnnAssign(target=target, annotation=said, value=given):
+            held_by = Assign(expression(target), expression(given)) if given is not None else Const(None)
+            return Block([expression(said), held_by])
         case ast.AugAssign(target=target, op=op, value=value):
             return Assign(expression(target), expression(value), _OPS.get(type(op), "?"))
         case ast.For() | ast.AsyncFor():
@@ -84,15 +86,18 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
                 held.append(Assign(expression(item.optional_vars), opened) if item.optional_vars else opened)
             return Block([*held, block(node.body)])
         case ast.Try() | ast.TryStar():
-            parts = [block(node.body), *(block(handler.body) for handler in node.handlers)]
-            return Block([*parts, block(node.orelse), block(node.finalbody)])
+            handlers: list[Node] = []
+            for handler in node.handlers:
+                handlers += [expression(handler.type)] if handler.type else []
+                handlers.append(Choice(Name("@raised"), block(handler.body)))
+            return Tried(Block([block(node.body), *handlers, block(node.orelse)]), block(node.finalbody))
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            decorated: Node = Function(_params(node.args), block(node.body), node.name)
-            for decorator in node.decorator_list:
-                decorated = Block([decorated, Call(expression(decorator), [Name(node.name)])])
-            return decorated
+            said_of = [*_said(node.args), *([expression(node.returns)] if node.returns else [])]
+            made_of = Function(_params(node.args), block(node.body), node.name)
+            return _decorated(Block([*said_of, made_of]) if said_of else made_of, node)
         case ast.ClassDef():
-            return Class(node.name, block(node.body))
+            bases = [*map(expression, node.bases), *(expression(word.value) for word in node.keywords)]
+            return _decorated(Class(node.name, block(node.body), bases), node)
         case ast.Return(value=returned):
             return Return(expression(returned) if returned else None)
         case ast.Import(names=names):
@@ -107,12 +112,31 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
                 ]
             )
         case ast.Match():
-            return Block([expression(node.subject), *(block(case.body) for case in node.cases)])
-        case ast.Raise(exc=raised) if raised is not None:
-            return expression(raised)
-        case ast.Assert(test=test):
-            return expression(test)
+            cases: list[Node] = [expression(node.subject)]
+            for case in node.cases:
+                cases += [expression(case.guard)] if case.guard else []
+                cases.append(Choice(Name("@matched"), block(case.body)))
+            return Block(cases)
+        case ast.Raise(exc=raised, cause=cause) if raised is not None:
+            return Block([expression(raised), expression(cause)]) if cause else expression(raised)
+        case ast.Assert(test=test, msg=msg):
+            return Block([expression(test), expression(msg)]) if msg else expression(test)
+        case ast.Delete(targets=targets):
+            return Block([expression(target) for target in targets])
     return Const(None)
+
+
+def _decorated(made: Node, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Node:
+    for decorator in node.decorator_list:
+        made = Block([made, Call(expression(decorator), [Name(node.name)])])
+    return made
+
+
+def _said(args: ast.arguments) -> list[Node]:
+    """What is evaluated when a function is made: calls in defaults and in what is said of its parameters."""
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *(one for one in (args.vararg, args.kwarg) if one)]
+    found = [*args.defaults, *args.kw_defaults, *(one.annotation for one in every)]
+    return [expression(one) for one in found if one is not None and not isinstance(one, ast.Constant | ast.Name)]
 
 
 def _imported(name: ast.alias) -> Node:
@@ -155,7 +179,8 @@ def expression(node: ast.expr) -> Node:  # noqa: C901, PLR0911, PLR0912  # one k
         case ast.BoolOp(op=op, values=values):
             return Join("and" if isinstance(op, ast.And) else "or", [expression(value) for value in values])
         case ast.Compare(left=left, ops=ops, comparators=others):
-            return Join(_COMPARES.get(type(ops[0]), "?"), [expression(left), expression(others[0])])
+            made_join = Join(_COMPARES.get(type(ops[0]), "?"), [expression(left), expression(others[0])])
+            return Join("and", [made_join, *map(expression, others[1:])]) if others[1:] else made_join
         case ast.UnaryOp(op=op, operand=operand):
             return Unary(_UNARY.get(type(op), "?"), expression(operand))
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -166,16 +191,20 @@ def expression(node: ast.expr) -> Node:  # noqa: C901, PLR0911, PLR0912  # one k
             return Pairs([(expression(k) if k else None, expression(v)) for k, v in zip(keys, values, strict=True)])
         case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper, step=step)):
             return Index(expression(value), [expression(k) if k else None for k in (lower, upper, step)], slices=True)
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            return Seq([expression(k) for k in (lower, upper, step) if k])
         case ast.Subscript(value=value, slice=key):
             return Index(expression(value), [expression(key)])
         case ast.Starred(value=value):
             return Splat(expression(value))
         case ast.JoinedStr(values=values):
             return Template([expression(value) for value in values])
-        case ast.FormattedValue(value=value):
-            return expression(value)
+        case ast.FormattedValue(value=value, format_spec=spec):
+            return Index(Seq([expression(value), expression(spec)]), [Const(0)]) if spec else expression(value)
         case ast.Lambda(args=args, body=body):
-            return Function(_params(args), expression(body))
+            said = _said(args)
+            function = Function(_params(args), expression(body))
+            return Block([*said, function]) if said else function
         case ast.NamedExpr(target=target, value=value):
             return Assign(expression(target), expression(value))
         case ast.ListComp(elt=elt) | ast.SetComp(elt=elt) | ast.GeneratorExp(elt=elt):

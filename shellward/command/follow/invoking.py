@@ -21,7 +21,7 @@ from shellward.command.follow.things import (
     text,
     truth,
 )
-from shellward.command.values import OPEN, only_markers, unknown
+from shellward.command.values import CUT, OPEN, only_markers, unknown
 
 _WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
 _MAPPERS = frozenset(
@@ -186,7 +186,7 @@ class Calls(Names, ABC):
             return self.path_action(str(owner), name, args)
         return MISSING
 
-    def callback(self, owner: object, name: str, args: list[object]) -> object:
+    def callback(self, owner: object, name: str, args: list[object]) -> object:  # noqa: C901
         """Call a method that is given a function, for each element."""
         func = args[-1]
         if name in _FOLDS:
@@ -205,6 +205,7 @@ class Calls(Names, ABC):
             return self.call(func, [owner], {})
         values = list(owner.items()) if isinstance(owner, dict) else elements(owner)
         made = []
+        self.gap = self.gap or len(values) > 300
         for at, item in enumerate(values[:300]):
             given = (
                 [*item]
@@ -214,6 +215,8 @@ class Calls(Names, ABC):
                 else [item]
             )
             made.append(self.call(func, [*given] if isinstance(func, Func) else given[:1], {}))
+        if len(values) > 300:
+            made.append(CUT)
         if name in {"filter", "select", "reject", "find", "detect", "array_filter", "find_all"}:
             kept = [item for item, sure in zip(values, made, strict=False) if truth(sure) is not (name == "reject")]
             return (kept[0] if kept else unknown("code")) if name in {"find", "detect"} else kept

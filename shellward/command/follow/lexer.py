@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shellward.command.follow.nodes import Call, Const, Name, Node, Shell
-from shellward.command.follow.quoting import Texts, unescaped
+from shellward.command.follow.quoting import HOLDS, Texts, unescaped
 from shellward.command.follow.things import Everywhere, Pattern
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ _BACK = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
 _HEREDOC = re.compile(r"<<<?([~-]?)([\"'`]?)([A-Za-z_]\w*)\2")
 _COMMENT = {
-    "javascript": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
-    "php": re.compile(r"//[^\n]*|#[^\n\[]*|/\*.*?\*/|<\?(?:php|=)?|\?>", re.DOTALL),
-    "lua": re.compile(r"--\[\[.*?\]\]|--[^\n]*", re.DOTALL),
+    "javascript": re.compile(r"//[^\n\r\u2028\u2029]*|/\*.*?\*/", re.DOTALL),
+    "php": re.compile(r"//(?:(?!\?>)[^\n\r])*|#(?!\[)(?:(?!\?>)[^\n\r])*|/\*.*?\*/|<\?(?:php|=)?|\?>", re.DOTALL),
+    "lua": re.compile(r"--\[(=*)\[.*?\]\1\]|--[^\n\r]*", re.DOTALL),
     "ruby": re.compile(r"#[^\n]*|^=begin.*?^=end[^\n]*", re.DOTALL | re.MULTILINE),
 }
+_LONG_COMMENT = re.compile(r"--\[(=*)\[")
 _HASH = re.compile(r"#[^\n]*")
 _SIGILED = re.compile(
     r"[$@%&](?:#?(?:::)?[^\W\d]\w*(?:::\w+)*|\d+)|\$#\{|[$@%&](?=\{)|[$@%](?=\$)|\$[&!@/\\,;.0<>\"]|[$@]_\b"
@@ -127,8 +128,11 @@ class Lexer(Texts):
             return None
         if self.language == "ruby" and self.code[self.at] == "=" and not self.line:
             return None
-        opening = self.code[self.at : self.at + 4] if self.language == "lua" else self.code[self.at : self.at + 2]
-        closing = {"/*": "*/", "--[[": "]]"}.get(opening)
+        opening, closing = self.code[self.at : self.at + 2], None
+        if self.language == "lua" and (long := _LONG_COMMENT.match(self.code, self.at)):
+            opening, closing = long.group(), f"]{long.group(1)}]"
+        elif self.language != "lua" and opening == "/*":
+            closing = "*/"
         if closing and (opening in self.unclosed or self.code.find(closing, self.at) < 0):
             self.unclosed.add(opening)
             return None
@@ -194,6 +198,7 @@ class Lexer(Texts):
         if self.language == "r":
             more = re.compile(r"[\w.]+").match(self.code, end)
             end = more.end() if more else end
+            self.doubts += text in {"r", "R"} and self.code[end : end + 1] in {'"', "'"}  # a raw text
         if (
             self.language == "ruby"
             and self.code[end : end + 1] in {"?", "!"}
@@ -258,6 +263,7 @@ class Lexer(Texts):
             found = _REGEX.match(code, at)
             if found and language != "php":
                 self.at = found.end()
+                self.doubts += language in {"ruby", "perl"} and bool(HOLDS.search(found.group(1).replace("#{", "${")))
                 return c, Const(Everywhere(found.group(1)) if "g" in found.group(2) else Pattern(found.group(1)))
         if (
             language == "perl"
@@ -284,10 +290,15 @@ class Lexer(Texts):
             and c == ":"
             and self.operand_next() | (self.tokens[-1:] != [] and code[at - 1] in " (,[")
         ):
-            symbol = re.compile(r":(?:\"([^\"]*)\"|([^\W\d]\w*[?!=]?))").match(code, at)
+            if code.startswith(':"', at):
+                self.at += 1
+                quoted = self._texts('"')
+                self.at -= quoted is None
+                return quoted
+            symbol = re.compile(r":([^\W\d]\w*[?!=]?)").match(code, at)
             if symbol and not code.startswith("::", at):
                 self.at = symbol.end()
-                return ":", Const(symbol.group(1) or symbol.group(2) or "")
+                return ":", Const(symbol.group(1))
         if language == "ruby" and c == "?" and self.operand_next() and re.match(r"\?\w(?!\w)", code[at : at + 3]):
             self.at += 2
             return "?", Const(code[at + 1])

@@ -201,7 +201,7 @@ class Listing(Cursor, ABC):
         else:
             pairs.append((key, Name(token.text)))
             if self.accept("="):
-                self.expression(2)
+                self.aside.append(self.expression(2))
 
     def block_argument(self) -> Node:
         """``&method(:name)``, ``&:name``."""

@@ -175,7 +175,7 @@ class Loops(Expressions, ABC):
         values = self.expression()
         self.no_do -= 1
         while self.accept(","):
-            self.expression()
+            self.aside.append(self.expression())
         self.accept("do")
         return Loop(targets[0] if len(targets) == 1 else Seq(targets), values, self.words_block())
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.follow.assigning import Assigning
-from shellward.command.follow.methods import braced
+from shellward.command.follow.methods import MISSING, braced
+from shellward.command.follow.names import modules
 from shellward.command.follow.nodes import (
     Assign,
     Block,
@@ -34,7 +35,9 @@ from shellward.command.follow.nodes import (
     Shell,
     Splat,
     Template,
+    Tried,
     Unary,
+    calls,
 )
 from shellward.command.follow.things import (
     Func,
@@ -50,7 +53,7 @@ from shellward.command.follow.things import (
     text,
     truth,
 )
-from shellward.command.values import OPEN, unknown
+from shellward.command.values import CUT, OPEN, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +64,10 @@ ROUNDS = 300
 """Rounds that a loop over known elements is followed."""
 DEPTH = 12
 """Deepest chain of the program's own calls."""
+
+
+_JAVASCRIPT = frozenset(("child_process", "fs", "vm", "process"))
+"""Modules whose functions are known by their own names."""
 
 
 class Exhausted(Exception):  # noqa: N818  # control flow inside this package
@@ -87,14 +94,19 @@ class Machine(Assigning):
         self.left = STEPS
         self.depth = 0
         self.unsure = 0
+        self.maybe = 0
+        """Branches around what is walked that may not be taken."""
         self.scope = Scope()
         self.functions: list[Func] = []
+        self.trees: list[Node] = []
+        self.reached: set[int] = set()
+        """Of the trees' nodes, those that were walked at least once."""
         self.kinds: dict[type, Callable[..., object]] = {
             Const: self._const, Name: self._name, Member: self._member, Index: self._index, Call: self._call,
             Splat: self._splat, Seq: self._seq, Pairs: self._pairs, Join: self._join, Unary: self._unary,
             Choice: self._choice, Template: self._template, Shell: self._shell, Assign: self._assign,
             Function: self._function, Class: self._class, Block: self._block, Loop: self._loop,
-            Return: self._return, Import: self._import,
+            Return: self._return, Import: self._import, Tried: self._tried,
         }  # fmt: skip
 
     def follow(self, node: Node) -> None:
@@ -113,6 +125,11 @@ class Machine(Assigning):
             first = waiting[0]
             first.called.append(True)
             self.apply(first, [], {}, alone=True)
+        self.gap = True
+
+    def everything(self) -> bool:
+        """Tell whether each call of the program was come to, and nothing was left out on the way."""
+        return not self.gap and all(id(call) in self.reached for tree in self.trees for call in calls(tree))
 
     def walk(self, node: Node) -> object:
         """Evaluate a node.
@@ -158,10 +175,23 @@ class Machine(Assigning):
         scope: Scope | None = self.scope
         while not here and self.language != "python" and scope is not None:
             if name in scope.names:
-                scope.names[name] = value
-                return
+                break
             scope = scope.outer
-        self.scope.names[name] = value
+        names = (scope if scope is not None and not here else self.scope).names
+        self.gap = self.gap or self._hides(names.get(name, Ref(name) if self.maybe else MISSING), value)
+        names[name] = value
+
+    def _hides(self, before: object, value: object) -> bool:
+        """Tell whether a name may stand for something else which matters, too."""
+        if self.maybe and isinstance(before, str | list) and before not in ("", []) and before is not value:
+            return bool(text(before) != text(value))
+        if not isinstance(before, Ref) or before is value or "(" in before.path:
+            return False
+        if before.path in _JAVASCRIPT and self.language == "javascript":
+            return not isinstance(value, Ref)
+        if isinstance(value, Ref) and value.path.rpartition(".")[2] == before.path.rpartition(".")[2]:
+            return False
+        return bool(self.kind(before.path)) or before.path in modules(self.language)
 
     def _member(self, node: Member) -> object:
         return self.member(self.walk(node.owner), node.name)
@@ -211,6 +241,7 @@ class Machine(Assigning):
         return held("".join(text(self.walk(part)) for part in node.parts))
 
     def _shell(self, node: Shell) -> object:
+        self.reached.add(id(node))
         self.act(Action("shell", text(self.walk(node.text))))
         return Ref("shell()", unknown("out", self.language))
 
@@ -239,8 +270,30 @@ class Machine(Assigning):
 
     def _block(self, node: Block) -> object:
         value: object = None
-        for item in node.items:
-            value = self.walk(item)
+        for at, item in enumerate(node.items):
+            try:
+                value = self.walk(item)
+            except _Returned:
+                self._behind(node.items[at + 1 :])
+                raise
+        return value
+
+    def _behind(self, items: list[Node]) -> None:
+        """Walk what stands behind a return, once: whether it is come to may be known less well than it seems."""
+        self.unsure += 1
+        for item in items:
+            if id(item) not in self.reached:
+                self.reached.add(id(item))
+                self.walk(item)
+        self.unsure -= 1
+
+    def _tried(self, node: Tried) -> object:
+        try:
+            value = self.walk(node.body)
+        except _Returned:
+            self.walk(node.last)
+            raise
+        self.walk(node.last)
         return value
 
     def _choice(self, node: Choice) -> object:
@@ -248,7 +301,9 @@ class Machine(Assigning):
             return self._repeated(node)
         sure = truth(self.walk(node.test))
         if sure is not None and not isinstance(node.then, Block):
-            chosen = node.then if sure else node.other
+            chosen, left_out = (node.then, node.other) if sure else (node.other, node.then)
+            if left_out is not None:
+                self._behind([left_out])
             return self.walk(chosen) if chosen is not None else None
         ways = [way for way in (node.then, node.other) if way is not None]
         if sure:
@@ -256,11 +311,14 @@ class Machine(Assigning):
         values = []
         for at, way in enumerate(ways):
             taken = sure is not None and at == len(ways) - 1 and (sure or node.other is not None)
-            if not taken and self.depth > 3:
+            if not taken and self.depth > 3 and id(way) in self.reached:
                 continue  # a function that calls itself would never end
+            self.reached.add(id(way))
             self.unsure += not taken
+            self.maybe += not taken
             values.append(self.walk(way))
             self.unsure -= not taken
+            self.maybe -= not taken
         if self.depth > 3 and not values and ways:
             return self.walk(ways[-1]) if self.depth < DEPTH - 2 else None
         found = [value for value in values if value is not None]
@@ -270,10 +328,13 @@ class Machine(Assigning):
         for at in range(ROUNDS):
             sure = truth(self.walk(node.test))
             if sure is False or (at > 1 and (sure is None or isinstance(node.test, Const))):
+                self.gap = self.gap or sure is not False  # it may go on
                 break
             self.unsure += 1
             self.walk(node.then)
             self.unsure -= 1
+        else:
+            self.gap = True
         if node.other is not None:
             self.walk(node.other)
         return None
@@ -284,6 +345,7 @@ class Machine(Assigning):
         if node.collects:
             self.scope = Scope({}, before)
         self.unsure += 1
+        self.gap = self.gap or len(values) > ROUNDS
         for value in values[:ROUNDS]:
             self.assign(node.target, value, here=node.collects)
             if any(truth(self.walk(test)) is False for test in node.tests):
@@ -294,6 +356,8 @@ class Machine(Assigning):
                 collected.append(self.walk(node.body))
         self.unsure -= 1
         self.scope = before
+        if len(values) > ROUNDS:
+            collected.append(CUT)
         return collected if node.collects else None
 
     def _return(self, node: Return) -> object:
@@ -319,7 +383,11 @@ class Machine(Assigning):
         before, self.scope = self.scope, Scope({}, self.scope)
         try:
             self.walk(node.body)
-            made = Klass(node.name, self.scope.names)
+            bases = [self.walk(base) for base in node.bases]
+            own = self.scope.names
+            for base in bases:
+                own = {**base.attrs, **own} if isinstance(base, Klass) else own
+            made = Klass(node.name, own)
         finally:
             self.scope = before
         self.bind(node.name, made, here=True)
@@ -341,6 +409,7 @@ class Machine(Assigning):
     # -- calls --------------------------------------------------------------------------------------------
 
     def _call(self, node: Call) -> object:
+        self.reached.add(id(node))
         func = node.func
         args = self.given(node.args)
         if self.language == "perl" and isinstance(func, Name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shellward.command.calls import CALLS
@@ -58,6 +59,13 @@ def names_below(language: str, module: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=32)
+def modules(language: str) -> frozenset[str]:
+    """List the modules and classes whose names matter."""
+    entries = " ".join(CALLS.get(language, {}).values()).split()
+    return frozenset(entry.rpartition(".")[0] for entry in entries) - {""}
+
+
 def joined_path(pieces: list[str]) -> PathText:
     """Join pieces of a path; one that begins at the root begins anew."""
     path = ""
@@ -93,6 +101,8 @@ class Names(Acting, ABC):
         self.current: str | None = None
         """The line at hand, of what is read line by line."""
         self.evaluated = 0
+        self.gap = False
+        """Something was left out, or may be other than it is taken for."""
 
     # -- what the machine brings --------------------------------------------------------------------------
 

@@ -132,6 +132,15 @@ class Class:
 
     name: str
     body: Node
+    bases: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Tried:
+    """What is done at last, however the body ends."""
+
+    body: Node
+    last: Node
 
 
 @dataclass(slots=True)
@@ -169,5 +178,20 @@ class Import:
 
 Node: TypeAlias = (
     Const | Name | Member | Index | Call | Splat | Seq | Pairs | Join | Unary | Choice | Template | Shell | Assign
-    | Function | Class | Block | Loop | Return | Import
+    | Function | Class | Tried | Block | Loop | Return | Import
 )  # fmt: skip
+
+
+def calls(tree: Node) -> list[Call | Shell]:
+    """List the calls that stand in a tree."""
+    found: list[Call | Shell] = []
+    waiting: list[object] = [tree]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list | tuple):
+            waiting += one
+        elif isinstance(one, Node):
+            waiting += [getattr(one, name) for name in one.__slots__]
+            if isinstance(one, Call | Shell):
+                found.append(one)
+    return found

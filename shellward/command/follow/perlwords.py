@@ -98,7 +98,10 @@ class PerlWords(Behind, ABC):
         loop = Loop(Name("$_"), values, made.body, collects=True)
         if name in {"grep", "first", "any"}:
             loop.body, loop.tests = Name("$_"), [made.body]
-        return values if name == "sort" else loop
+        if name == "sort":
+            self.aside.append(made)
+            return values
+        return loop
 
     def _perl_print(self, name: str) -> Node:
         closes = self.accept("(")

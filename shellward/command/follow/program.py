@@ -47,14 +47,20 @@ def follow(language: str, code: str, given: Given) -> Outcome:
     """
     if language not in _READ or len(code) > LONGEST:
         return Outcome()
-    machine = Machine(language, code, given, lambda more: read(language, more)[0])
+    understood: list[bool] = []
+
+    def parse(more: str) -> Node:
+        tree, whole = read(language, more)
+        understood.append(whole)
+        machine.trees.append(tree)
+        return tree
+
+    machine = Machine(language, code, given, parse)
     try:
-        tree, complete = read(language, code)
-        machine.follow(tree)
-    except (SyntaxError, ValueError, MemoryError):
-        return Outcome(units=len(code) >> 5)
-    except (Exhausted, RecursionError):
-        complete = False
+        machine.follow(parse(code))
+        complete = all(understood) and machine.everything()
+    except (Exhausted, SyntaxError, ValueError, MemoryError, RecursionError):
+        complete = False  # what was come to before counts
     printed = "".join(machine.printed) if complete and machine.printed else None
     return Outcome(machine.actions, printed, complete, (STEPS - machine.left) + (len(code) >> 3))
 

@@ -52,6 +52,10 @@ _PERL_TEXT = re.compile(
 _PHP_TEXT = re.compile(r"\{(\$[^{}]+)\}|\$\{(\w+)\}|(\$[^\W\d]\w*)(\[[^\]]*\]|->\w+)?")
 
 
+HOLDS = re.compile(r"[$@]\{|\{\$|\(\?\??\{")
+"""What an expression begins with within a text or an expression of Perl, or a text of PHP."""
+
+
 @dataclass(slots=True)
 class Token:
     """A piece of a program.
@@ -87,6 +91,8 @@ class Texts:
         self.code = code
         self.parse = parse
         self.at = 0
+        self.doubts = 0
+        """Texts that may hold an expression which was not read."""
         self.unclosed: set[str] = set()
         """What opens a text that nothing closes."""
         self.resume = 0
@@ -114,6 +120,7 @@ class Texts:
         """Read ``q(..)``, ``qw(..)``, ``s/../../`` and their like."""
         kind, at = quote.group(1), quote.end()
         text, end = self._delimited(at)
+        self.doubts += kind in {"m", "qr", "s"} and bool(HOLDS.search(text))
         if kind in {"s", "tr", "y"}:
             if self.code[at] in _CLOSING:
                 space = _SPACE.match(self.code, end)
@@ -149,8 +156,9 @@ class Texts:
         text, end = self._delimited(percent.end() - 1)
         self.at = end
         if kind in {"w", "W", "i", "I"} and kind:
-            return "%w", Seq([self.filled(word) if kind == "W" else Const(word) for word in text.split()])
+            return "%w", Seq([self.filled(word) if kind in {"W", "I"} else Const(word) for word in text.split()])
         if kind == "r":
+            self.doubts += "#{" in text
             return "%r", Const(Pattern(text))
         filled = Const(text) if kind == "q" else self.filled(text)
         return "%", Shell(filled) if kind == "x" else filled
@@ -188,6 +196,7 @@ class Texts:
         """Texts with variables in them."""
         parts: list[Node] = []
         at = 0
+        self.doubts += bool(HOLDS.search(pattern.sub("", text)))
         for match in pattern.finditer(text):
             if match.start() and text[match.start() - 1] == "\\":
                 continue

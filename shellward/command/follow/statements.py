@@ -43,6 +43,10 @@ _DECLARES = frozenset(
 _WITH_END = frozenset(("ruby", "lua", "julia", "elixir"))
 
 
+LONGEST_INNER = 4000
+"""Characters of an expression within a text that are read."""
+
+
 class Parser(AwkRules):
     """Reads programs of one language."""
 
@@ -54,8 +58,9 @@ class Parser(AwkRules):
         """
         if self.depth > 8:
             raise RecursionError
-        inner = Parser(self.language, code[:4000], self.depth + 1)
+        inner = Parser(self.language, code[:LONGEST_INNER], self.depth + 1)
         made = inner.program()
+        self.errors += inner.errors + (len(code) > LONGEST_INNER)
         return made.items[0] if len(made.items) == 1 else made
 
     def program(self) -> Block:
@@ -67,7 +72,7 @@ class Parser(AwkRules):
             if self.at == before:
                 self.errors += 1
                 self.at += 1
-        return Block(items)
+        return Block([*items, *self.aside])
 
     def braces(self) -> Block:
         """Read statements up to a closing brace; the opening one is read."""
@@ -91,7 +96,7 @@ class Parser(AwkRules):
         ):
             self.at += 1
             if self.token.kind != "end" and not self.token.line:
-                self.expression()
+                self.aside += self.arguments("")[0]
             self.accept("then", "do")
             items += self.until_word()
         self.accept("end")
@@ -235,7 +240,7 @@ class Parser(AwkRules):
         if word == "case" and language == "ruby":
             self.at += 1
             if not self.token.line:
-                self.expression()
+                self.aside.append(self.expression())
             return self.words_block()
         if word in {"try", "do", "finally", "else", "BEGIN", "END"} and (self.ahead().text == "{"):
             self.at += 2
@@ -247,21 +252,22 @@ class Parser(AwkRules):
             return self.catch()
         if word == "switch":
             self.at += 1
-            self.operand()
+            self.aside.append(self.operand())
             self.expect("{")
             return self.braces()
         if word in {"case", "default"} and language in {"javascript", "php"}:
             self.at += 1
             if word == "case":
-                self.expression(4)
+                self.aside.append(self.expression(4))
             self.accept(":")
             return Const(None)
         if word == "import" and language == "javascript" and self.ahead().text != "(":
             return self.read_import()
         if word in {"use", "no", "package", "namespace"} and language in {"perl", "php"}:
             self.at += 1
-            while self.token.kind != "end" and not self.accept(";"):
-                self.at += 1
+            names = frozenset(("package", "namespace"))
+            while self.token.kind != "end" and not self.accept(";") and not (word in names and self.is_op("{")):
+                self.pass_over()
             return Const(None)
         if word in {"echo", "print"} and language == "php":
             self.at += 1
