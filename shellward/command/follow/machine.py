@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.follow.assigning import Assigning
+from shellward.command.follow.branching import DEPTH, Branching, Returned
 from shellward.command.follow.methods import MISSING, braced
 from shellward.command.follow.names import modules
 from shellward.command.follow.nodes import (
@@ -53,17 +53,13 @@ from shellward.command.follow.things import (
     text,
     truth,
 )
-from shellward.command.values import CUT, OPEN, unknown
+from shellward.command.values import OPEN, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 STEPS = 12_000
 """Nodes that are walked in one program; one is about a microsecond."""
-ROUNDS = 300
-"""Rounds that a loop over known elements is followed."""
-DEPTH = 12
-"""Deepest chain of the program's own calls."""
 
 
 _JAVASCRIPT = frozenset(("child_process", "fs", "vm", "process"))
@@ -74,12 +70,7 @@ class Exhausted(Exception):  # noqa: N818  # control flow inside this package
     """The program costs more than it may."""
 
 
-class _Returned(Exception):  # noqa: N818  # control flow inside this module
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-
-class Machine(Assigning):
+class Machine(Branching):
     """Follows one program.
 
     Args:
@@ -116,7 +107,7 @@ class Machine(Assigning):
             lines = [*self.start.stdin.splitlines()[:20]] or lines
         for line in lines:
             self.current = line
-            with suppress(_Returned):
+            with suppress(Returned):
                 self.walk(node)
         for _ in range(40):
             waiting = [made for made in self.functions if not made.called]
@@ -268,106 +259,6 @@ class Machine(Assigning):
 
     # -- statements ---------------------------------------------------------------------------------------
 
-    def _block(self, node: Block) -> object:
-        value: object = None
-        for at, item in enumerate(node.items):
-            try:
-                value = self.walk(item)
-            except _Returned:
-                self._behind(node.items[at + 1 :])
-                raise
-        return value
-
-    def _behind(self, items: list[Node]) -> None:
-        """Walk what stands behind a return, once: whether it is come to may be known less well than it seems."""
-        self.unsure += 1
-        for item in items:
-            if id(item) not in self.reached:
-                self.reached.add(id(item))
-                self.walk(item)
-        self.unsure -= 1
-
-    def _tried(self, node: Tried) -> object:
-        try:
-            value = self.walk(node.body)
-        except _Returned:
-            self.walk(node.last)
-            raise
-        self.walk(node.last)
-        return value
-
-    def _choice(self, node: Choice) -> object:
-        if node.repeats:
-            return self._repeated(node)
-        sure = truth(self.walk(node.test))
-        if sure is not None and not isinstance(node.then, Block):
-            chosen, left_out = (node.then, node.other) if sure else (node.other, node.then)
-            if left_out is not None:
-                self._behind([left_out])
-            return self.walk(chosen) if chosen is not None else None
-        ways = [way for way in (node.then, node.other) if way is not None]
-        if sure:
-            ways.reverse()  # what is done counts, and comes last
-        values = []
-        for at, way in enumerate(ways):
-            taken = sure is not None and at == len(ways) - 1 and (sure or node.other is not None)
-            if not taken and self.depth > 3 and id(way) in self.reached:
-                continue  # a function that calls itself would never end
-            self.reached.add(id(way))
-            self.unsure += not taken
-            self.maybe += not taken
-            values.append(self.walk(way))
-            self.unsure -= not taken
-            self.maybe -= not taken
-        if self.depth > 3 and not values and ways:
-            return self.walk(ways[-1]) if self.depth < DEPTH - 2 else None
-        found = [value for value in values if value is not None]
-        return found[-1 if sure is not None else 0] if found else None
-
-    def _repeated(self, node: Choice) -> object:
-        for at in range(ROUNDS):
-            sure = truth(self.walk(node.test))
-            if sure is False or (at > 1 and (sure is None or isinstance(node.test, Const))):
-                self.gap = self.gap or sure is not False  # it may go on
-                break
-            self.unsure += 1
-            self.walk(node.then)
-            self.unsure -= 1
-        else:
-            self.gap = True
-        if node.other is not None:
-            self.walk(node.other)
-        return None
-
-    def _loop(self, node: Loop) -> object:
-        values, collected = elements(self.walk(node.values)), []
-        before = self.scope
-        if node.collects:
-            self.scope = Scope({}, before)
-        self.unsure += 1
-        self.gap = self.gap or len(values) > ROUNDS
-        for value in values[:ROUNDS]:
-            self.assign(node.target, value, here=node.collects)
-            if any(truth(self.walk(test)) is False for test in node.tests):
-                continue
-            if isinstance(node.body, Splat):
-                collected += elements(self.walk(node.body.value))
-            else:
-                collected.append(self.walk(node.body))
-        self.unsure -= 1
-        self.scope = before
-        if len(values) > ROUNDS:
-            collected.append(CUT)
-        return collected if node.collects else None
-
-    def _return(self, node: Return) -> object:
-        value = self.walk(node.value) if node.value is not None else None
-        if not self.unsure:
-            raise _Returned(value)
-        if value is not None:
-            self.returned.append(value)
-        return value
-
     def _import(self, node: Import) -> object:
         self.imported(node.path, node.name)
         return None
@@ -440,7 +331,7 @@ class Machine(Assigning):
         try:
             self.bind_params(func, args, named, alone=alone)
             value = self.walk(func.body)
-        except _Returned as end:
+        except Returned as end:
             value = end.value
         else:
             if self.returned:
