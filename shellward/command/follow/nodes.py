@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias, get_args
 
 
 @dataclass(slots=True)
@@ -182,6 +182,10 @@ Node: TypeAlias = (
 )  # fmt: skip
 
 
+_PARTS: Final = {kind: tuple(kind.__slots__) for kind in get_args(Node)} | {Const: (), Name: (), Import: ()}
+"""Where other nodes may be in one of each kind."""
+
+
 def calls(tree: Node) -> list[Call | Shell]:
     """List the calls that stand in a tree."""
     found: list[Call | Shell] = []
@@ -190,8 +194,15 @@ def calls(tree: Node) -> list[Call | Shell]:
         one = waiting.pop()
         if isinstance(one, list | tuple):
             waiting += one
-        elif isinstance(one, Node):
-            waiting += [getattr(one, name) for name in one.__slots__]
-            if isinstance(one, Call | Shell):
-                found.append(one)
+            continue
+        for name in _PARTS.get(type(one), ()):
+            part = getattr(one, name)
+            if part.__class__ in _HOLD:
+                waiting.append(part)
+        if one.__class__ is Call or one.__class__ is Shell:
+            found.append(one)
     return found
+
+
+_HOLD: Final = frozenset((list, tuple, *(kind for kind, parts in _PARTS.items() if parts)))
+"""What calls can stand in."""
