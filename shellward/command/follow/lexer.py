@@ -46,18 +46,12 @@ _QUOTES = re.compile(r"(qq|qw|qx|qr|q|m|s|tr|y)(?=\s*[^\w\s,;)=]|=(?![>=~]))\s*"
 _PERCENT = re.compile(r"%([wWqQiIxr]?)([^\w\s=])")
 _LIST = re.compile(r" %[wWiI][\[({<|!]")
 """After a name: the argument of a call, which nobody means as a rest."""
-_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _WORDS_BEFORE_OPERAND = frozenset(
     ["my", "our", "local", "keys", "values", "each", "delete", "exists", "scalar", "for", "foreach", "unlink", "chmod", "reverse", "sort", "defined", "lc", "uc", "rmtree", "kill", "open"]
 ) | frozenset(
     ("return", "and", "or", "not", "if", "unless", "while", "until", "print", "puts", "split", "in", "of", "typeof", "case", "when", "grep",
      "map", "system", "exec", "x", "eq", "ne", "push", "join", "elsif", "then", "do", "else", "say", "printf", "echo", "function", "end")
 )  # fmt: skip
-_PERL_TEXT = re.compile(
-    r"@\{\[(.*?)\]\}|[$@]\{\s*(\^?\w+)\s*\}((?:\[[^\]]*\]|\{[^{}]*\})*)|([$@](?:::)?[^\W\d]\w*(?:::\w+)*|\$\d+|\$[&!@0])((?:(?:->)?\[-?[$\w]+\]|(?:->)?\{[^{}]*\})*)",
-    re.DOTALL,
-)
-_PHP_TEXT = re.compile(r"\{(\$[^{}]+)\}|\$\{(\w+)\}|(\$[^\W\d]\w*)(\[[^\]]*\]|->\w+)?")
 
 
 @dataclass(slots=True)

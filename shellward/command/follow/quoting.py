@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shellward.command.escapes import unescape_ansi
@@ -13,38 +12,8 @@ from shellward.command.follow.things import Pattern
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OPERATORS = re.compile(
-    r"===|!==|<=>|\*\*=|\|\|=|&&=|\?\?=|//=|\.\.\.|<<=|>>=|%>%|=~|!~|=>|->|::|==|!=|~=|<=|>=|&&|\|\||\|>|\?\?|\?\.|&\.|\+\+|--|\+=|-=|\*=|/=|"
-    r"\.=|\.\.|%=|\|=|\^=|<<-?(?![\w\"'~])|<<|>>|\*\*|<-|\S"
-)
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0o?[0-7_]+(?![.\d])|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?[nLf]?")
-_WORD = re.compile(r"[^\W\d]\w*")
-_DOLLAR_WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _SPACE = re.compile(r"[^\S\n]+|\\\n")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_SINGLE = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
-_BACK = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
-_HEREDOC = re.compile(r"<<<?([~-]?)([\"'`]?)([A-Za-z_]\w*)\2")
-_COMMENT = {
-    "javascript": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
-    "php": re.compile(r"//[^\n]*|#[^\n\[]*|/\*.*?\*/|<\?(?:php|=)?|\?>", re.DOTALL),
-    "lua": re.compile(r"--\[\[.*?\]\]|--[^\n]*", re.DOTALL),
-    "ruby": re.compile(r"#[^\n]*|^=begin.*?^=end[^\n]*", re.DOTALL | re.MULTILINE),
-}
-_HASH = re.compile(r"#[^\n]*")
-_SIGILED = re.compile(
-    r"[$@%&](?:#?(?:::)?[^\W\d]\w*(?:::\w+)*|\d+)|\$#\{|[$@%&](?=\{)|[$@%](?=\$)|\$[&!@/\\,;.0<>\"]|[$@]_\b"
-)
-_QUOTES = re.compile(r"(qq|qw|qx|qr|q|m|s|tr|y)(?=\s*[^\w\s,;)=]|=(?![>=~]))\s*")
-_PERCENT = re.compile(r"%([wWqQiIxr]?)([^\w\s=])")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
-_WORDS_BEFORE_OPERAND = frozenset(
-    ["my", "our", "local", "keys", "values", "each", "delete", "exists", "scalar", "for", "foreach", "unlink", "chmod", "reverse", "sort", "defined", "lc", "uc", "rmtree", "kill", "open"]
-) | frozenset(
-    ("return", "and", "or", "not", "if", "unless", "while", "until", "print", "puts", "split", "in", "of", "typeof", "case", "when", "grep",
-     "map", "system", "exec", "x", "eq", "ne", "push", "join", "elsif", "then", "do", "else", "say", "printf", "echo", "function", "end")
-)  # fmt: skip
 _PERL_TEXT = re.compile(
     r"@\{\[(.*?)\]\}|[$@]\{\s*(\^?\w+)\s*\}((?:\[[^\]]*\]|\{[^{}]*\})*)|([$@](?:::)?[^\W\d]\w*(?:::\w+)*|\$\d+|\$[&!@0])((?:(?:->)?\[-?[$\w]+\]|(?:->)?\{[^{}]*\})*)",
     re.DOTALL,
@@ -54,27 +23,6 @@ _PHP_TEXT = re.compile(r"\{(\$[^{}]+)\}|\$\{(\w+)\}|(\$[^\W\d]\w*)(\[[^\]]*\]|->
 
 HOLDS = re.compile(r"[$@]\{|\{\$|\(\?\??\{")
 """What an expression begins with within a text or an expression of Perl, or a text of PHP."""
-
-
-@dataclass(slots=True)
-class Token:
-    """A piece of a program.
-
-    Attributes:
-        kind: ``value`` (of a constant, in ``node``), ``name``, ``op`` or ``end``.
-        text: as it is written.
-        node: what a constant or text stands for.
-        line: a line ends before it.
-        space: a blank or the end of a line is before it.
-        gap: a blank or the end of a line is behind it.
-    """
-
-    kind: str
-    text: str
-    node: Node | None = None
-    line: bool = False
-    space: bool = False
-    gap: bool = False
 
 
 class Texts:

@@ -40,7 +40,6 @@ _DECLARES = frozenset(
         "declare",
     )
 )
-_WITH_END = frozenset(("ruby", "lua", "julia", "elixir"))
 
 
 LONGEST_INNER = 4000
