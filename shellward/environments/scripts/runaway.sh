@@ -11,9 +11,18 @@ sw_runaway() {
     if [ "$sw_p" -ef "/proc/$2/fd/0" ]; then return; fi
   done
   case $(command -p readlink "/proc/$1/exe") in *busybox*) ;; *) return ;; esac
-  sw_all=" $1 " sw_found= sw_more=1
   sw_cmdline "$1"
-  sw_u=$sw_l
+  sw_u=$sw_l sw_tries=0
+  # One look may meet all of them between two steps: a fork that has just ended, a shell that waits for it.
+  while [ "$sw_tries" -lt 10 ]; do
+    sw_tries=$((sw_tries + 1))
+    if ! sw_forks "$1"; then return; fi
+    if [ -n "$sw_found" ]; then echo runaway && return; fi
+  done
+} 2>/dev/null
+# Fails when something other than the shell and its forks runs; sets sw_found when one of these is busy.
+sw_forks() {
+  sw_all=" $1 " sw_found= sw_more=1
   if sw_busy "$1"; then sw_found=1; fi
   while [ -n "$sw_more" ]; do
     sw_more=
@@ -24,13 +33,13 @@ sw_runaway() {
       case $sw_all in *" $sw_p "*) continue ;; *" $2 "*) ;; *) continue ;; esac
       case $1 in Z | X) continue ;; esac
       sw_cmdline "$sw_p"
-      if [ "$sw_l" != "$sw_u" ]; then return; fi
+      if [ -z "$sw_l" ]; then continue; fi # it has ended meanwhile
+      if [ "$sw_l" != "$sw_u" ]; then return 1; fi
       sw_all="$sw_all$sw_p " sw_more=1
       if sw_busy "$sw_p"; then sw_found=1; fi
     done
   done
-  if [ -n "$sw_found" ]; then echo runaway; fi
-} 2>/dev/null
+}
 # The words that a process was started with, in sw_l.
 sw_cmdline() {
   sw_l=
