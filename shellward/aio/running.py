@@ -11,7 +11,7 @@ from shellward.aio.loop import in_thread, readable, whole
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName
 from shellward.environments.call import Call, OnOutput
-from shellward.environments.control import Control, Pause, Plan, Round, Target, kill_plan
+from shellward.environments.control import Control, Pause, Plan, Round, Target, kill_plan, target_of
 from shellward.environments.environment import Environment
 from shellward.environments.execution import Execution, Outcome, Sink
 from shellward.environments.running import Run, WedgeWatch, feed
@@ -175,7 +175,7 @@ class _Running:
     async def _kill(self, execution: Execution, sink: Sink) -> None:
         control = await in_thread(self._environment.control, self._shell.user)
         try:
-            target = await in_thread(control.target, self._shell, execution)
+            target = target_of(self._shell, execution)
             await self._carry_out(kill_plan(execution, "TERM"), control, target, sink)
         finally:
             execution.plan_over()

@@ -24,6 +24,8 @@ _MANY = 30
 _CROWD = 500
 """So many are no command that would tidy up when it is asked to; each look at them takes a while, too."""
 _TICK = 100
+_MARGIN = 0.1
+"""Seconds that a command may have begun earlier than the sandbox's clock and ours together say, unless it is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,26 @@ Step = Round | Pause
 Plan = Generator[Step, tuple[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Target:
-    """What belongs to one command: see scripts/kill.sh."""
+    """What belongs to one command: see scripts/kill.sh.
+
+    Attributes:
+        since: clock ticks of the sandbox at which the command began, or before; None until the first round.
+        skip: pids of background jobs that stay; the first round finds them.
+        began: monotonic time of the client before which the command did not begin.
+        number: of the command, in its shell.
+        states: where the states of its shell are; empty: it keeps none.
+    """
 
     mark: str
     shell_pid: int
     holder: int
-    since: int
-    skip: str
+    since: int | None
+    skip: str = ""
+    began: float = 0.0
+    number: int = 0
+    states: str = ""
 
 
 def kill_plan(execution: "Execution | _NoShell", first: str) -> Plan:
@@ -190,23 +203,27 @@ class Control:
         """Remember a shell, so that what it left behind is found by its pipes, too."""
         self.call(f"sw_know {shell.pid} {shell.holder}")
 
-    def target(self, shell: Shell, execution: Execution) -> Target:
-        """Work out what belongs to a command.
-
-        The sandbox's clock is read now; the command began at most ``elapsed`` seconds before that reading.
-        """
-        jobs = f"sw_jobs {quote(shell.state_path.encode()).decode()} {execution.number}" if shell.state_path else ""
-        answer = self.call(f"sw_uptime; {jobs}").split()
-        elapsed = time.monotonic() - execution.started
-        since = int(answer[0]) - int(elapsed * _TICK) - 1
-        mark = f"SHELLWARD_COMMAND={shell.mark}.{execution.number};"
-        return Target(mark, execution.shell_pid, execution.holder, since, " ".join(answer[1:]))
-
     def round(self, target: Target, signal: str) -> tuple[int, int]:
-        """Signal everything that belongs to ``target``; how many processes and shells were alive."""
-        line = f"sw_round '{target.mark}' {target.shell_pid} {target.holder} {target.since} '{target.skip}' {signal}"
-        left, shells = self.call(line).split()
+        """Signal everything that belongs to ``target``; how many processes and shells were alive.
+
+        The first round takes the command to have begun by ``_MARGIN`` earlier than the client's clock says; from then
+        on the sandbox's clock is known, and how long its answer took.
+        """
+        which = f"'{target.mark}' {target.shell_pid} {target.holder}"
+        if target.since is None:
+            ago = self._ticks_since(target.began - _MARGIN)
+            states = quote(target.states.encode()).decode()
+            answer = self.call(f"sw_first {which} {signal} {ago} {target.number} {states}")
+            left, shells, now, *skip = answer.split()
+            target.since = int(now) - self._ticks_since(target.began) - 1
+            target.skip = " ".join(skip)
+        else:
+            left, shells = self.call(f"sw_round {which} {target.since} '{target.skip}' {signal}").split()
         return int(left), int(shells)
+
+    @staticmethod
+    def _ticks_since(moment: float) -> int:
+        return int((time.monotonic() - moment) * _TICK)
 
     def idle(self, execution: Execution) -> bool:
         """Whether the shell does nothing more for this command, though it has not said that it is over.
@@ -231,6 +248,20 @@ class Control:
         with self._lock:
             self._closed = True
             self._shell.close()
+
+
+def target_of(shell: Shell, execution: Execution) -> Target:
+    """Return what belongs to a command of a warm shell."""
+    mark = f"SHELLWARD_COMMAND={shell.mark}.{execution.number};"
+    return Target(
+        mark,
+        execution.shell_pid,
+        execution.holder,
+        None,
+        began=execution.started,
+        number=execution.number,
+        states=shell.state_path,
+    )
 
 
 def carry_out(plan: Plan, control: Control, target: Target, pause: Callable[[float], None]) -> None:
@@ -280,6 +311,6 @@ def end_execution(
         EnvironmentUnavailable: the sandbox is gone.
     """
     try:
-        carry_out(kill_plan(execution, first), control, control.target(shell, execution), pause)
+        carry_out(kill_plan(execution, first), control, target_of(shell, execution), pause)
     finally:
         execution.plan_over()

@@ -144,7 +144,7 @@ class PtyCalls:
             cwd = f"{start.cwd.rstrip('/')}/{cwd}"
         control = self.control(shell.user)
         _see_directory(control, cwd)
-        since = int(control.call("sw_uptime")) - 1
+        since = int(control.call("sw_uptime; echo $sw_now")) - 1
         wanted = AtTerminal(
             text=call.text,
             cwd=cwd,
@@ -155,7 +155,7 @@ class PtyCalls:
             number=number,
         )
         channel = self.backend.open(argv_of(wanted), env={"SHELLWARD_COMMAND": mark}, user=shell.user, pty=size)
-        target = Target(f"SHELLWARD_COMMAND={mark}", -1, -1, since, "")
+        target = Target(f"SHELLWARD_COMMAND={mark}", -1, -1, since)
 
         def kill(first: str) -> None:
             _await_start(session, control, target)

@@ -86,6 +86,18 @@ sw_round() {
   set -- $sw_alive
   echo "$sw_n $#"
 }
+# The first round for a command, which began TICKS ago at most; what is not known before it is worked out on the way,
+# since the answer may be a long way off: where the command floods, behind all that it printed.
+#
+# sw_first MARK SHELL HOLDER SIGNAL TICKS NUMBER STATES: the last two as for sw_jobs; STATES may be empty.
+# Prints what sw_round does, then the clock and the pids of background jobs that stay.
+sw_first() {
+  sw_kept=
+  if [ -n "$7" ]; then sw_jobs "$7" "$6"; fi
+  sw_uptime
+  sw_round "$1" "$2" "$3" "$((sw_now - $5))" "$sw_kept" "$4"
+  echo "$sw_now$sw_kept"
+}
 sw_owned() {
   while IFS= read -r sw_l || [ -n "$sw_l" ]; do
     case $sw_l in
@@ -114,7 +126,7 @@ sw_written() {
 }
 # Clock ticks since boot, as in /proc/*/stat: USER_HZ is 100 wherever /proc/uptime has two decimals.
 sw_uptime() {
-  IFS=' .' read -r sw_p sw_l sw_u </proc/uptime && echo "$sw_p$sw_l"
+  IFS=' .' read -r sw_p sw_l sw_u </proc/uptime && sw_now=$((sw_p * 100 + 1$sw_l - 100))
 }
 # When a process began, in clock ticks since boot: with its number, that is its name for good.
 sw_start() {
@@ -154,8 +166,8 @@ sw_idle() {
     case $sw_l in S*) echo idle ;; esac
   fi
 }
-# Background jobs that were there before command number $2, from the newest state before it; $1: where states are,
-# without the number at the end.
+# Adds to sw_kept the background jobs that were there before command number $2, from the newest state before it; $1:
+# where states are, without the number at the end.
 sw_jobs() {
   sw_p= sw_u=-1 sw_in=
   for sw_s in 0 1 2 3; do
@@ -168,7 +180,7 @@ sw_jobs() {
     case $sw_l in
       ': <<"#jobs"') sw_in=1 ;;
       '#jobs') sw_in= ;;
-      *) if [ -n "$sw_in" ]; then echo "$sw_l"; fi ;;
+      *) if [ -n "$sw_in" ]; then sw_kept="$sw_kept $sw_l"; fi ;;
     esac
   done <"$sw_p"
 } 2>/dev/null

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _MISSED = 2
 """Signs of life that may be missing before a connection is taken for lost."""
+_AHEAD = 1 << 16
+"""Bytes taken at once. paramiko asks for each packet in two pieces, and a flood of short lines is all packets."""
 
 
 class Link:
@@ -34,17 +36,26 @@ class Link:
         self._heard = time.monotonic()
         self._probed = 0.0
         self._stuck = 0.0
+        self._ahead = b""
+        self._at = 0
         self.probe: Callable[[], None] | None = None
         self.lost = ""
 
     def recv(self, size: int) -> bytes:
         """See socket. Raises ConnectionResetError when the silence has lasted too long."""
+        if self._at < len(self._ahead):
+            begin = self._at
+            self._at += size
+            return self._ahead[begin : self._at]
         try:
-            data: bytes = self._stream.recv(size)
+            data: bytes = self._stream.recv(max(size, _AHEAD))
         except TimeoutError:
             self._look()
             raise
         self._heard = time.monotonic()
+        if len(data) > size:
+            self._ahead, self._at = data, size
+            return data[:size]
         return data
 
     def _look(self) -> None:
