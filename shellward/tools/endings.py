@@ -3,6 +3,7 @@
 What makes a task, this room does not know.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -35,11 +36,12 @@ class Endings:
         return stop
 
     def tell(self, task: str | None) -> None:
-        """Say that a task has ended; None: that all have."""
+        """Say that a task has ended; None: that all have. All are told; then what one of them raised is raised."""
         with self._lock:
             listeners = list(self._listeners.values())
-        for each in listeners:
-            each(task)
+        with contextlib.ExitStack() as all_of_them:
+            for each in reversed(listeners):
+                all_of_them.callback(each, task)
 
 
 endings: Final = Endings()
