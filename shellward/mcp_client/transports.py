@@ -164,15 +164,19 @@ async def address(spec: "McpServer", key: str, tail: Tail) -> "AsyncIterator[Tra
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    from shellward.mcp_client import bodies
+
     async def answered(response: httpx2.Response) -> None:
         tail.replace(f"HTTP {response.status_code} {response.reason_phrase}" if response.is_error else "")
+        bodies.limit(response)
 
     headers = expanded(spec.headers, f"{key}.headers")
     tail.hide([*headers.values(), *_put_in(spec.headers)])
     timeout = httpx2.Timeout(spec.connect_timeout, read=max(_QUIET, 2 * spec.timeout))
+    hooks = {"response": [answered]}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [answered]}) as client,
-        streamable_http_client(spec.url, http_client=client) as streams,
+        httpx2.AsyncClient(headers=bodies.ACCEPTED | headers, timeout=timeout, event_hooks=hooks) as client,
+        streamable_http_client(spec.url, http_client=client, max_sse_event_size=lines.LONGEST) as streams,
     ):
         yield streams
 

@@ -59,6 +59,14 @@ def picture() -> Image:
 
 
 @server.tool(annotations=READS)
+async def large(mebibytes: int, ctx: Context, events: bool = False) -> str:
+    """Say much; events before it make a stream of the answer."""
+    if events:
+        await ctx.report_progress(1, 2, "soon")
+    return "x" * (mebibytes << 20)
+
+
+@server.tool(annotations=READS)
 def fail(text: str) -> str:
     """Fail."""
     raise ValueError(text)

@@ -1,8 +1,10 @@
 """Addresses at which there is no server, or one that does not do its part."""
 
+import gzip
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -12,6 +14,9 @@ from mcp_hosting import Host
 from shellward.config.schema import McpServer
 
 pytestmark = pytest.mark.slow
+
+
+GZIP = b"\x1f\x8b"
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -24,6 +29,8 @@ class Answers(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
+        if body.startswith(GZIP):
+            self.send_header("Content-Encoding", "gzip")
         if status in {302, 307}:
             self.send_header("Location", "http://127.0.0.1:9/elsewhere")
         self.end_headers()
@@ -75,6 +82,20 @@ def test_what_is_no_server(
     assert (f"it said: HTTP {answer[0]} " in status.reason) == (answer[0] >= 400)
     assert time.monotonic() - began < 60
     assert {each["Authorization"] for each in web.seen} == {"Bearer t0ken"}
+
+
+def test_what_is_small_only_until_it_is_read(host: Host, web: ThreadingHTTPServer) -> None:
+    """A few KB that would become 64 MB: nobody asked for that, and nobody takes it."""
+    web.answer = (200, "application/json", gzip.compress(b"[" * (64 << 20), 1))
+    tracemalloc.start()
+    try:
+        host.connect(web=McpServer(url=f"http://127.0.0.1:{web.server_port}/mcp", connect_timeout=20))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert host.status("web").state == "failed"
+    assert peak < 32 << 20
+    assert {each["accept-encoding"] for each in web.seen} == {"identity"}
 
 
 def test_an_address_that_says_nothing(host: Host) -> None:

@@ -41,6 +41,14 @@ def test_tools_results_and_errors(connected: Host) -> None:
     assert connected.call("mcp__example__unknown", {"text": "x"})["status"] == "denied"
 
 
+@pytest.mark.parametrize("events", [False, True], ids=["body", "events"])
+def test_an_answer_may_be_long_and_not_endless(connected: Host, events: bool) -> None:
+    """The text is in it twice, as content and as a structure."""
+    assert "error" not in connected.call("mcp__example__large", {"mebibytes": 3, "events": events})
+    assert "error" in connected.call("mcp__example__large", {"mebibytes": 20, "events": events})
+    assert within(LONG, lambda: connected.call("mcp__example__add", {"a": 2, "b": 3}) == {"result": 5})
+
+
 def test_the_list_changes(connected: Host) -> None:
     generation = connected.registry.generation
     connected.call("mcp__example__more", {"name": "plus"})

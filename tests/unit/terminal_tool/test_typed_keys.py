@@ -55,7 +55,7 @@ def test_what_enter_would_run_is_judged(typing: PtySession, victim: Path, refuse
     typing.interrupt()
     typing.screen(quiet=0.3)
     typing.write("echo go$((1))on\r")
-    assert typing.wait_for("go1on")
+    assert typing.wait_for("go1on"), typing.snapshot().text
     assert (victim / "file").read_text() == "precious"
 
 
