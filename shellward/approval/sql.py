@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt, ne
 
 from shellward.command.decode import from_base64, from_hex
 
@@ -21,10 +22,16 @@ _UPDATE = re.compile(r"\s*UPDATE\s+(?:ONLY\s+)?[\w\"`\[\].]+(?:\s+(?:AS\s+)?\w+)
 _MUTATION = re.compile(r"\s*ALTER\s+TABLE\s+\S+\s+(?:ON\s+CLUSTER\s+\S+\s+)?(?:DELETE|UPDATE)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bWHERE\b(.*)", re.IGNORECASE | re.DOTALL)
 _ALWAYS = re.compile(
-    r"\s*\(?\s*(?:(\d+)\s*=\s*\1|TRUE|1|''\s*=\s*''|NOT\s+FALSE|(\w+)\s*=\s*\2|id\s*(?:>|>=|!=|<>)\s*-?[01]|\w+\s+IS\s+NOT\s+NULL|\w+\s+LIKE\s+'')\s*\)?\s*(?:$|\bOR\b|--)",
+    r"\s*\(?\s*(?:(\d+)\s*=\s*\1|TRUE|1|(?P<text>'[^']{0,200}')\s*=\s*(?P=text)|NOT\s+FALSE|(?P<name>\w+)\s*=\s*(?P=name)|id\s*(?:>|>=|!=|<>)\s*-?[01]|\w+\s+IS\s+NOT\s+NULL|\w+\s+LIKE\s+'')\s*\)?\s*(?:$|\bOR\b|--)",
     re.IGNORECASE,
 )
-_OR_TRUE = re.compile(r"\bOR\s+\(?\s*(?:(\d+)\s*=\s*\1|TRUE|''\s*=\s*'')", re.IGNORECASE)
+_OR_TRUE = re.compile(r"\bOR\s+\(?\s*(?:(\d+)\s*=\s*\1|TRUE|('[^']{0,200}')\s*=\s*\2)", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"(?:^|\bOR\b)[\s(]{0,9}(NOT\b)?[\s(]{0,9}(-?\d{1,9})\s{0,9}(=|<>|!=|<=|>=|<|>)\s{0,9}(-?\d{1,9})[\s)]{0,9}(?:$|;|\bOR\b|--)",
+    re.IGNORECASE,
+)
+"""A number compared with a number, and nothing else that has to hold."""
+_COMPARE = {"=": eq, "<>": ne, "!=": ne, "<=": le, ">=": ge, "<": lt, ">": gt}
 _WITHIN = re.compile(r"\(\s*((?:DELETE|UPDATE)\b(?:[^()]|\([^()]*\)){0,1000})\)", re.IGNORECASE)
 """A statement that changes rows within a ``WITH``."""
 _OTHER = (
@@ -153,4 +160,9 @@ def _unbounded(text: str) -> bool:
     if where is None:
         return True
     condition = where.group(1)
-    return bool(_ALWAYS.match(condition) or _OR_TRUE.search(condition))
+    if _ALWAYS.match(condition) or _OR_TRUE.search(condition):
+        return True
+    return any(
+        _COMPARE[sign](int(left), int(right)) != bool(negated)
+        for negated, left, sign, right in _COMPARED.findall(condition)
+    )

@@ -154,12 +154,17 @@ class Runner(ABC):
             notes += [f"file:{source}" for source in made.get(given, ())]
         return tuple(notes)
 
-    def on_path(self, name: str) -> str | None:
-        """Find a program that the line has written in a directory which it has put on the search path."""
-        if "/" in name:
-            return None
+    def own_program(self, name: str) -> str | None:
+        """Find a program that the line has written or fetched, and that is no other which has the same name.
+
+        It is meant by its path, or lies in a directory which the line has put on the search path.
+        """
         files, path = self.state.files, self.state.path
-        folders = self.state.text("PATH").split(":")[:8]
+        if "/" in name:
+            content = files.get(path(name))
+            held = labels(content or "")
+            return content if not held or any(label.startswith("net") for label in held) else None
+        folders = self.state.text("PATH").split(":")[:8] if self.state.searched else ()
         self.work.spend(len(folders))
         return next((found for one in folders if (found := files.get(path(f"{one or '.'}/{name}"))) is not None), None)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable  # noqa: TC003
-from itertools import zip_longest
+from collections.abc import Callable, Sequence  # noqa: TC003
+from getopt import GetoptError, gnu_getopt
+from itertools import cycle, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from shellward.command import decode
@@ -248,18 +249,32 @@ def _found_in(places: list[str]) -> str:
 
 
 _MOST_COLUMNS = 50
+_DELIMITER = re.compile(r"\\?.", re.DOTALL)
+_DELIMITERS = {"\\n": "\n", "\\t": "\t", "\\0": ""}
 
 
 def _paste(argv: list[str], stdin: str | None, state: State) -> str:
-    between = dict(short_values(argv, "d")).get("d", "\t")
-    paths = operands(argv, "d")
-    if has(argv, "s", "serial") or len(paths) < 2:  # with one there is nothing beside it
+    try:
+        given, paths = gnu_getopt(argv[1:], "d:sz", ["delimiters=", "serial", "zero-terminated"])
+    except GetoptError:
+        return ""  # it complains, and prints nothing
+    names = {name for name, _ in given}
+    marks = next((value for name, value in reversed(given) if name in {"-d", "--delimiters"}), "\t")
+    between = [_DELIMITERS.get(one, one[-1]) for one in _DELIMITER.findall(marks)] or [""]
+    serial = bool(names & {"-s", "--serial"})
+    if serial or len(paths) < 2:  # with one there is nothing beside it
         text = files_or_stdin(paths, stdin, state)
-        return between.join(text.splitlines()) + "\n" if has(argv, "s", "serial") else text
+        return _joined(text.splitlines(), between) + "\n" if serial else text
     columns = [files_or_stdin([path], stdin, state) for path in paths[:_MOST_COLUMNS]]
-    if any(map(labels, columns)) or len(between) > 1 or len(paths) > _MOST_COLUMNS:
+    if any(map(labels, columns)) or len(paths) > _MOST_COLUMNS:
         return unknown("out", "paste")
-    return cut("".join(f"{between.join(row)}\n" for row in zip_longest(*map(str.splitlines, columns), fillvalue="")))
+    rows = zip_longest(*map(str.splitlines, columns), fillvalue="")
+    return cut("".join(f"{_joined(row, between)}\n" for row in rows))
+
+
+def _joined(row: Sequence[str], between: list[str]) -> str:
+    """Put the delimiters between the pieces, in turn."""
+    return "".join((*row[:1], *(mark + piece for mark, piece in zip(cycle(between), row[1:], strict=False))))
 
 
 def _same(argv: list[str], stdin: str | None, state: State) -> str:

@@ -220,7 +220,7 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
         stdin = None
         return t.child(
             inv,
-            [*rest, *[item.strip("'\"") for item in items]],
+            [*rest, *items],
             inner.start,
             stdin=stdin,
             via="xargs",
@@ -246,7 +246,22 @@ def _items(options: list[str], text: str, *, lines: bool) -> list[str]:
             given = options[at + 1]
         if given:
             return text.removesuffix("\n").split({"\\n": "\n", "\\t": "\t", "\\0": "\0"}.get(given, given[:1]))
-    return text.splitlines() if lines else text.split()
+    if _QUOTED.isdisjoint(text):
+        return text.splitlines() if lines else text.split()
+    return [_unquoted(item) for item in (text.splitlines() if lines else _WORD.findall(text))]
+
+
+_QUOTED = frozenset("'\"\\")
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^'\n]*'|"[^"\n]*"|['"\\])+""", re.DOTALL)
+_QUOTE = re.compile(r"""'([^'\n]*)'|"([^"\n]*)"|\\(.)""", re.DOTALL)
+
+
+def _unquoted(item: str) -> str:
+    """Take quotes and backslashes away as xargs does: within quotes nothing else has a meaning."""
+    return _QUOTE.sub(lambda found: found[1] or found[2] or found[3] or "", item)
+
+
+_NO_RUN = frozenset(("--dry-run", "--dryrun"))
 
 
 def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
@@ -274,6 +289,8 @@ def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
             ),
         ),
     )
+    if not _NO_RUN.isdisjoint(argv[: inner.start]):
+        return None
     rest = argv[inner.start :]
     items: list[str] = []
     for mark in (":::", ":::+", "::::"):

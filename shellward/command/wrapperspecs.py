@@ -66,7 +66,7 @@ proot: short=rbwqkSR long=rootfs,bind,pwd,cwd,qemu
 chroot: long=userspec,groups skip=1
 arch-chroot: short=u skip=1
 systemd-nspawn: short=DiMubpxE long=directory,image,machine,user,bind,bind-ro,tmpfs,setenv
-unshare: short=RSGwl long=root,wd,setuid,setgid,map-user,map-group
+unshare: short=RSGwl long=root,wd,setuid,setgid,map-user,map-group,map-users,map-groups,propagation,setgroups,owner,boottime,monotonic,load-interp
 nsenter: short=tSGRw long=target,setuid,setgid
 firejail: long=name
 systemd-run: short=pEuHMC long=property,setenv,unit,slice,description,uid,gid,nice,working-directory,host,machine,on-active,on-boot,on-calendar,service-type

@@ -69,6 +69,8 @@ def test_own_corpus():
         ("eleventh_harmless.jsonl", 1.0),
         ("twelfth_dangerous.jsonl", 0.99),
         ("twelfth_harmless.jsonl", 1.0),
+        ("thirteenth_dangerous.jsonl", 0.99),
+        ("thirteenth_harmless.jsonl", 1.0),
         ("programs_dangerous.jsonl", 0.97),
         ("programs_harmless.jsonl", 1.0),
     ],
