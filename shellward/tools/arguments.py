@@ -79,9 +79,13 @@ class Validator:
         Raises:
             InvalidArgumentsError: they do not fit.
         """
-        found = _fit(_mapping(args), self._schema, self._schema, 0)
+        given = _mapping(args)
+        found = _fit(given, self._schema, self._schema, 0)
         problems: list[str] = []
         try:
+            # Of several branches the first of a value's type is taken, which need not be the one that it fits.
+            if found != given and self._check.is_valid(given):
+                found = given
             for error in self._check.iter_errors(found):
                 if len(problems) == _ERRORS:
                     problems.append("and more")

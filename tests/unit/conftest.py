@@ -11,7 +11,13 @@ from hypothesis import HealthCheck, settings
 
 # Hypothesis fails an example of more than 200 ms by default. That is time on the wall: on a busy machine a pure
 # function takes it now and then, and the first example pays for imports. What must be fast is measured in benchmarks/.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Where a change is judged, the examples are the same in each run (tests/run); everywhere else they are new ones.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="SHELLWARD_TEST_FIXED" in os.environ,
+)
 settings.load_profile("suite")
 
 

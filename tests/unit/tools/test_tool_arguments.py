@@ -185,6 +185,15 @@ SCHEMAS = st.recursive(
 )
 
 
+def test_what_fits_another_branch_is_not_changed() -> None:
+    lists = {"type": "array", "items": {"type": "array", "items": {"type": "boolean"}}}
+    either = {"anyOf": [lists, {"type": "array", "items": {"type": "boolean"}}]}
+    validator = Validator({"type": "object", "properties": {"a": either, "b": {"type": "integer"}}})
+    assert validator.fitted({"a": [False]}) == {"a": [False]}
+    fitted = validator.fitted({"a": [[False]], "b": 2.0})
+    assert (fitted, type(fitted["b"])) == ({"a": [[False]], "b": 2}, int)
+
+
 @given(st.data())
 def test_what_fits_is_not_changed(data) -> None:
     schema, values = data.draw(SCHEMAS)
