@@ -1,7 +1,6 @@
 """Processes and load: killing many, fork bombs, filling memory and disks."""
 
 from shellward.approval import checks
-from shellward.approval.paths import Kind, classify
 from shellward.approval.rule import Rule
 from shellward.core.gate import Severity
 
@@ -19,8 +18,8 @@ RULES: tuple[Rule, ...] = (
     Rule("processes.kill9-name", "pkill killall", r" -(?:9|KILL|SIGKILL|k|K)\b| --signal=(?:9|KILL|SIGKILL)\b", "kills all processes of a name at once", _M, "They cannot save or clean up.", ("pkill -9 node", "killall -9 python"), ("pkill node",), unless=r" --list\b"),
     Rule("processes.pkill", "pkill killall xkill fkill", "", "kills processes by name", _L, "Unrelated processes may have that name.", ("pkill -f app.py",), ("pkill --help", "killall -l", "pkill -0 x"), unless=r" --list\b| -l\b| -0\b"),
     Rule("processes.fuser", "fuser", r"^fuser (?:.* )?-\w*k", "kills whatever uses a file or port", _M, "Unrelated processes may use it.", ("fuser -k 8080/tcp", "fuser -km /home"), ("fuser 8080/tcp",)),
-    Rule("processes.fill", "yes cat dd tee", "", "fills a disk", _H, "Other programs cannot write any more.", ("yes > /var/fill", "yes | tee /home/fill"), ("yes | head", "yes | apt-get install x", "yes > /dev/null"),
-         when=lambda call: (call.inv.stdin == "y\n" and bool(checks.outside(call))) if call.name == "tee" else call.name != "dd" and (call.name == "yes" or any(w in {"/dev/zero", "/dev/urandom"} for w in call.argv)) and any(classify(p) not in {Kind.SINK, Kind.SCRATCH, Kind.DEVICE} for p in call.inv.into)),
+    Rule("processes.fill", "yes cat dd gdd tee cp head pv tr base64 base32 xxd od hexdump gzip pigz xz zstd bzip2 lz4", "", "fills a disk", _H, "Other programs cannot write any more.", ("yes > /var/fill", "yes | tee /home/fill", "dd if=/dev/zero of=fill", "dd if=/dev/urandom of=/srv/x bs=1M count=900k", "cat /dev/zero > fill", "cat /dev/zero | gzip > fill", "tr '\\0' x < /dev/zero > fill", "cp /dev/zero fill", "head -c 900G /dev/zero > fill", "yes >> /tmp/fill"),
+         ("yes | head", "yes | apt-get install x", "yes > /dev/null", "dd if=/dev/zero of=disk.img bs=1M count=1024", "dd if=/dev/zero of=/dev/null", "cat /dev/zero | head -c 10M > x", "head -c 32 /dev/urandom | base64 > key", "tr -dc a-z < /dev/urandom | head -c 8 > pw", "timeout 5 yes > log", "dd if=/dev/zero of=disk.img bs=1 count=0 seek=20G", "head -c 1G /dev/zero > x"), checks.fills),
     Rule("processes.stress", "stress stress-ng fio sysbench hashcat xmrig minerd cpuminer ethminer nbminer t-rex", r"^(?:xmrig|minerd|cpuminer|ethminer|nbminer|t-rex)|^stress(?:-ng)? .*(?:--vm|--hdd|-m |-d |--all)", "takes the machine's power", _M, "Everything else on it slows down or stops.", ("xmrig -o pool:3333", "stress-ng --all 0"), ("stress --version",)),
     Rule("processes.limits", "ulimit prlimit swapoff oomctl", r"^swapoff (?:.* )?-a|^prlimit .*--(?:nproc|as|nofile)=\d+ ", "takes memory or limits away", _M, "Processes may be killed.", ("swapoff -a",), ("ulimit -n", "swapon --show")),
     Rule("processes.ipcrm", "ipcrm", r" (?:-a|--all)\b", "removes shared memory in use", _M, "Databases that use it crash.", ("ipcrm -a",), ("ipcs",)),
@@ -28,5 +27,5 @@ RULES: tuple[Rule, ...] = (
     Rule("processes.trace", "gcore gdb", r"^gcore|^gdb (?:.* )?(?:-p|--pid|attach)\b(?=.*(?:call|system|dlopen|generate-core|dump memory))|^gdb (?=.*(?:call|system|dlopen|generate-core|dump memory)).*(?:-p|--pid|attach)[= ]", "reads a process's memory", _M, "Secrets in memory are written out.", ("gcore 123", "gdb -p 1 -batch -ex 'call system(1)'"), ("gcore --help", "gdb -p 123 -batch -ex bt")),
     Rule("processes.kill-service", "kill", "", "kills the processes of a program by force", _M, "They cannot save or clean up, and unrelated ones may be among them.", ("kill -KILL $(pidof sshd)", "kill -9 $(pgrep nginx)", "kill -9 $(lsof -t -i:5432)", "for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done"), ("kill $(pgrep -f app.py)", "kill -9 $!", "kill -9 123", "kill -0 $(pidof sshd)", "kill $(cat app.pid)"), checks.kill_found),
     Rule("processes.other", "slay xkill renice forkstat", r"^slay\b|^xkill .*-(?:a|all)\b|^renice .*-(?:n=?)?-?\d+.*(?:-p=?1|-u)\b", "ends or slows processes widely", _M, "Other people's work stops.", ("slay bob", "xkill -a", "renice -20 -p 1"), ("renice 10 -p 4242",)),
-    Rule("processes.allocate", "fallocate truncate", r"(?:-l|--length|--size)=(?:\d{3,}[Gg]i?[Bb]?|\d+[TtPp]i?[Bb]?|\d{12,})(?= |$)", "takes a disk's space", _M, "Other programs cannot write any more.", ("fallocate -l 500G /srv/fill",), ("fallocate -l 1G swapfile", "truncate -s 10G disk.img", "fallocate -l 500G /tmp/x"), when=lambda call: call.name == "fallocate" and bool(checks.outside(call))),
+    Rule("processes.allocate", "fallocate truncate gtruncate", "", "takes a disk's space", _M, "Other programs cannot write any more.", ("fallocate -l 500G /srv/fill", "fallocate --len 60000MiB fill", "fallocate -l900G x", "truncate -s +1T x", "truncate --size=2TB fill"), ("fallocate -l 1G swapfile", "fallocate -l 20GiB disk.img", "truncate -s 100G disk.img", "truncate -s -1T x", "fallocate -d x", "fallocate -p -l 900G /tmp/x"), checks.allocates),
 )  # fmt: skip
