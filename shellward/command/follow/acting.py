@@ -6,6 +6,7 @@ import re
 
 from shellward.command.actions import Action
 from shellward.command.doing import argv_of, call_kind, command, files, process, send
+from shellward.command.follow.pythonic import written
 from shellward.command.follow.things import Func, Given, Ref, text
 from shellward.command.follow.things import plain as plainly
 from shellward.command.purecalls import Value, squeeze
@@ -19,6 +20,20 @@ _MODES = frozenset(("r", "w", "r+", "w+", "re", "rb", "wb", "rt", "wt"))
 _INPUTS = ("input", "stdin_data", "stdin")
 _FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
 """Where text comes from that nobody should run unread."""
+
+
+_FIRST = ("path", "src", "command", "cmd", "name", "file", "top", "pid", "source", "filename")
+_SECOND = ("dst", "mode", "sig", "destination", "uid")
+"""Names of the first and the second parameter of Python's functions that matter."""
+
+
+def _in_order(args: list[object], named: dict[str, object]) -> list[object]:
+    """Put the first two arguments in front that are given by name."""
+    for at, names in enumerate((_FIRST, _SECOND)):
+        given = next((named[name] for name in names if name in named), None)
+        if len(args) == at and given is not None:
+            args = [*args, given]
+    return args
 
 
 class Acting:
@@ -37,6 +52,8 @@ class Acting:
         self.actions: list[Action] = []
         self.printed: list[str] = []
         self.decoded: list[str] = []
+        self.instead: dict[str, list[str]] = {}
+        """Texts that may stand where another one is taken for known."""
 
     def kind(self, path: str) -> str | None:
         """Say what kind of call a name is; None when it does not matter."""
@@ -49,9 +66,18 @@ class Acting:
         )
 
     def act(self, action: Action) -> None:
-        """Note an action, once."""
+        """Note an action, once; and what may be done in its place."""
         if action not in self.actions[-20:]:
             self.actions.append(action)
+            if action.kind == "shell":
+                others = self.instead.get(action.text, ())
+                self.actions += [Action("shell", other, stdin=action.stdin) for other in others]
+
+    def may_be(self, value: str, other: str) -> None:
+        """Note that one text may stand where another one is taken for known."""
+        found = self.instead.setdefault(value, [])
+        if other and other not in found and len(found) < 4:
+            found.append(other)
 
     def judged(self, text_run: str) -> None:
         """Note that text is run which was fetched, decoded or is not known to its end."""
@@ -70,6 +96,8 @@ class Acting:
             return
         joint = text(named.get("sep", " ")) if self.language in {"python", "javascript", "lua", "awk"} else ""
         joint = "\n" if name == "puts" else "\t" if self.language == "lua" and name == "print" else joint
+        if self.language == "python":
+            args = [written(arg) for arg in args]
         parts = [
             text(leaf)
             for arg in args
@@ -93,6 +121,8 @@ class Acting:
         """Note what a call does; return what it gives back."""
         path = ref.path
         name = re.split(r"\.|::|->|\\", path)[-1]
+        if self.language == "python":
+            args = _in_order(args, named)
         given = [format(arg, "o") if kind == "chmod" and isinstance(arg, int) else arg for arg in args]
         values = [plainly(arg) for arg in given if not isinstance(arg, dict | Func)]
         words: dict[str, Value] = {key: plainly(value) for key, value in named.items()}

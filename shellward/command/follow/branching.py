@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import Any
 
 from shellward.command.follow.assigning import Assigning
-from shellward.command.follow.nodes import Block, Choice, Const, Loop, Node, Return, Splat, Tried
-from shellward.command.follow.things import Scope, elements, truth
+from shellward.command.follow.methods import MISSING
+from shellward.command.follow.names import callable_thing
+from shellward.command.follow.nodes import Block, Choice, Const, Jump, Loop, Node, Raise, Return, Splat, Tried, Yield
+from shellward.command.follow.things import MOST, Scope, elements, known, text, truth
 from shellward.command.values import CUT
 
 ROUNDS = 300
@@ -22,44 +25,78 @@ class Returned(Exception):  # noqa: N818  # control flow inside this package
         self.value = value
 
 
+class Jumped(Exception):  # noqa: N818
+    """A loop ends, or goes on with its next round."""
+
+    def __init__(self, *, again: bool) -> None:
+        self.again = again
+
+
+class Raised(Exception):  # noqa: N818
+    """The program raises, and it is known that it does."""
+
+
 class Branching(Assigning, ABC):
     """Goes through statements.
 
     Attributes:
         depth: calls of the program's own that lead here.
         unsure: branches and loops around what is walked, in which a return may not be one.
-        maybe: branches around what is walked that may not be taken.
+        within: how unsure it was where the innermost loop of the function began a round; None outside of loops.
+        jumps: breaks that were walked so far.
         reached: of the trees' nodes, those that were walked at least once.
+        yielded: what the function at hand has made so far, one by one.
     """
 
     depth: int
     unsure: int
-    maybe: int
+    within: int | None
+    jumps: int
     reached: set[int]
+    yielded: list[object]
 
     def _block(self, node: Block) -> object:
         value: object = None
         for at, item in enumerate(node.items):
             try:
                 value = self.walk(item)
-            except Returned:
+            except (Returned, Jumped, Raised):
                 self._behind(node.items[at + 1 :])
                 raise
         return value
 
     def _behind(self, items: list[Node]) -> None:
-        """Walk what stands behind a return, once: whether it is come to may be known less well than it seems."""
+        """Walk what is not come to, once: whether that is so may be known less well than it seems."""
+        items = [item for item in items if id(item) not in self.reached]
+        if not items:
+            return
+        kept, self.journal = self.journal, []
+        gap = self.gap
         self.unsure += 1
+        self.maybe += self.language == "python"
         for item in items:
-            if id(item) not in self.reached:
-                self.reached.add(id(item))
-                self.walk(item)
+            self.reached.add(id(item))
+            self.walk(item)
+        self.maybe -= self.language == "python"
         self.unsure -= 1
+        journal, self.journal = self.journal, kept
+        if self.language == "python":
+            put_back(journal)
+        else:
+            self.gap = self.gap or gap
 
     def _tried(self, node: Tried) -> object:
         try:
-            value = self.walk(node.body)
-        except Returned:
+            try:
+                value = self.walk(node.body)
+            except Raised:
+                value = None
+                self.gap = True  # by whom it is caught is not worked out
+            except (Returned, Jumped):
+                self._behind([node.caught])
+                raise
+            self.walk(node.caught)
+        except (Returned, Jumped, Raised):
             self.walk(node.last)
             raise
         self.walk(node.last)
@@ -69,7 +106,7 @@ class Branching(Assigning, ABC):
         if node.repeats:
             return self._repeated(node)
         sure = truth(self.walk(node.test))
-        if sure is not None and not isinstance(node.then, Block):
+        if sure is not None and (self.language == "python" or not isinstance(node.then, Block)):
             chosen, left_out = (node.then, node.other) if sure else (node.other, node.then)
             if left_out is not None:
                 self._behind([left_out])
@@ -91,48 +128,122 @@ class Branching(Assigning, ABC):
         if self.depth > 3 and not values and ways:
             return self.walk(ways[-1]) if self.depth < DEPTH - 2 else None
         found = [value for value in values if value is not None]
+        if self.language == "python" and not isinstance(node.then, Block):
+            self._several(found)
         return found[-1 if sure is not None else 0] if found else None
 
+    def _several(self, values: list[object]) -> None:
+        """Note that it is not known which of several values is the one."""
+        texts = [text(value) for value in values if not callable_thing(value)]
+        self.gap = self.gap or any(one != texts[0] for one in texts)
+        for one in texts[:4]:
+            for other in texts[:4]:
+                if one != other:
+                    self.may_be(one, other)
+
     def _repeated(self, node: Choice) -> object:
+        before, start, jumps, broken, doubt = self.within, self.left, self.jumps, False, self.language != "python"
         for at in range(ROUNDS):
             sure = truth(self.walk(node.test))
-            if sure is False or (at > 1 and (sure is None or isinstance(node.test, Const))):
+            endless = isinstance(node.test, Const) and self.jumps == jumps
+            costly = (start - self.left) * 3 > start
+            if sure is False or (at > 1 and (sure is None or endless or costly)):
                 self.gap = self.gap or sure is not False  # it may go on
                 break
-            self.unsure += 1
-            self.walk(node.then)
-            self.unsure -= 1
+            doubt = doubt or sure is None
+            self.unsure += doubt
+            broken = self._round(node.then)
+            self.unsure -= doubt
+            if broken:
+                break
         else:
             self.gap = True
+        self.within = before
         if node.other is not None:
-            self.walk(node.other)
+            (self._behind if broken else self._walk_all)([node.other])
         return None
 
+    def _round(self, body: Node) -> bool:
+        """Walk the body of a loop once; tell whether it ends the loop."""
+        self.within = self.unsure
+        try:
+            self.walk(body)
+        except Jumped as jump:
+            return not jump.again
+        return False
+
+    def _walk_all(self, items: list[Node]) -> None:
+        for item in items:
+            self.walk(item)
+
     def _loop(self, node: Loop) -> object:
-        values, collected = elements(self.walk(node.values)), []
-        before = self.scope
+        listed = self.walk(node.values)
+        values, collected, broken = elements(listed), [], False
+        doubt = self.language != "python" or not (known(listed) or (isinstance(listed, list) and "*" not in values))
+        before, within = self.scope, self.within
         if node.collects:
             self.scope = Scope({}, before)
-        self.unsure += 1
+        self.unsure += doubt
         self.gap = self.gap or len(values) > ROUNDS
-        for value in values[:ROUNDS]:
-            self.assign(node.target, value, here=node.collects)
-            if any(truth(self.walk(test)) is False for test in node.tests):
-                continue
-            if isinstance(node.body, Splat):
-                collected += elements(self.walk(node.body.value))
-            else:
-                collected.append(self.walk(node.body))
-        self.unsure -= 1
-        self.scope = before
+        try:
+            for value in values[:ROUNDS]:
+                self.assign(node.target, value, here=node.collects)
+                if any(truth(self.walk(test)) is False for test in node.tests):
+                    continue
+                if isinstance(node.body, Splat):
+                    collected += elements(self.walk(node.body.value))
+                elif node.collects:
+                    collected.append(self.walk(node.body))
+                elif broken := self._round(node.body):
+                    break
+        finally:
+            self.unsure -= doubt
+            self.scope, self.within = before, within
         if len(values) > ROUNDS:
             collected.append(CUT)
+        if node.other is not None:
+            (self._behind if broken else self._walk_all)([node.other])
         return collected if node.collects else None
+
+    def _jump(self, node: Jump) -> object:
+        self.jumps += not node.again
+        if self.within is None or self.unsure != self.within:
+            self.gap = self.gap or self.journal is None
+            return None
+        raise Jumped(again=node.again)
+
+    def _raise(self, node: Raise) -> object:
+        self._walk_all(node.parts)
+        if not self.unsure:
+            raise Raised
+        self.gap = self.gap or self.journal is None
+        return None
 
     def _return(self, node: Return) -> object:
         value = self.walk(node.value) if node.value is not None else None
         if not self.unsure:
             raise Returned(value)
-        if value is not None:
+        if value is not None and (self.journal is None or self.language != "python"):
             self.returned.append(value)
         return value
+
+    def _yield(self, node: Yield) -> object:
+        value = self.walk(node.value)
+        self.gap = self.gap or (self.unsure > 0 and self.journal is None)
+        if len(self.yielded) < MOST:
+            self.yielded += elements(value) if node.each else [value]
+        return None
+
+
+def put_back(journal: list[tuple[Any, object, object]]) -> None:
+    """Undo changes, the last one first."""
+    for holder, key, value in reversed(journal):
+        if isinstance(holder, list):
+            holder[:] = value
+        elif key is None:
+            holder.clear()
+            holder.update(value)
+        elif value is MISSING:
+            holder.pop(key, None)
+        else:
+            holder[key] = value

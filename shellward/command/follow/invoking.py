@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from shellward.command.actions import Action
+from shellward.command.follow import pylists, pythonic
+from shellward.command.follow.classes import Classes
 from shellward.command.follow.library import function
 from shellward.command.follow.methods import MISSING, of_list, of_pairs, of_text
-from shellward.command.follow.names import Names, callable_thing
+from shellward.command.follow.names import callable_thing
 from shellward.command.follow.things import (
     CALLABLE,
+    Above,
     Func,
     Klass,
     Obj,
@@ -31,6 +34,11 @@ _MAPPERS = frozenset(
      "each_pair", "each_slice", "filter_map", "executeAll", "findIndex", "partition", "group_by", "sort_by", "upto",
      "each_byte", "each_child", "each_key", "each_value", "Map", "Enum.each", "Enum.map", "broadcast")
 )  # fmt: skip
+_CHANGE = frozenset(
+    ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
+     "discard", "appendleft", "popleft", "extendleft", "rotate")
+)  # fmt: skip
+"""Methods that change what they are called on."""
 _FOLDS = frozenset(("reduce", "inject", "reduceRight", "array_reduce", "Reduce", "fold"))
 
 
@@ -39,7 +47,7 @@ _TEXT_METHODS = frozenset(
 )
 
 
-class Calls(Names, ABC):
+class Calls(Classes, ABC):
     """Calls of functions, methods and what takes functions."""
 
     @abstractmethod
@@ -61,7 +69,10 @@ class Calls(Names, ABC):
                 return func.native([*func.args, *args])
             return self.call(func.func, [*func.args, *args], {**func.named, **named})
         if isinstance(func, Klass):
-            return self._made(func, args, named)
+            return self.made(func, args, named)
+        if isinstance(func, Obj) and self.language == "python":
+            found = self.attribute(func, "__call__")
+            return unknown("code") if isinstance(found, Ref) else self.call(found, args, named)
         if isinstance(func, Ref):
             return self.native(func, args, named)
         if isinstance(func, str) and self.language == "awk" and func:
@@ -69,14 +80,6 @@ class Calls(Names, ABC):
         if isinstance(func, str) and self.language in {"php", "perl", "awk", "r"} and func and OPEN not in func:
             return self.call(self.look_up(func.lstrip("&")), args, named)
         return unknown("code")
-
-    def _made(self, klass: Klass, args: list[object], named: dict[str, object]) -> object:
-        made = Obj(klass)
-        for name in ("__init__", "constructor", "initialize", "__construct"):
-            found = klass.attrs.get(name)
-            if isinstance(found, Func):
-                self.apply(Func(found.params, found.body, found.scope, name, made, found.called), args, named)
-        return made
 
     def call_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: PLR0911
         """Call ``owner.name(args)``."""
@@ -92,10 +95,10 @@ class Calls(Names, ABC):
         if isinstance(owner, Ref):
             return self._reference(owner, name, args, named)
         if isinstance(owner, Klass) and name == "new":
-            return self._made(owner, args, named)
+            return self.made(owner, args, named)
         if isinstance(owner, Func | Partial):
             return self._function_method(owner, name, args, named)
-        if isinstance(owner, Obj | Klass):
+        if isinstance(owner, Obj | Klass | Above):
             return self.call(self.member(owner, name), args, named)
         if isinstance(owner, dict) and name in owner:
             return self.call(owner[name], args, named)
@@ -128,7 +131,7 @@ class Calls(Names, ABC):
             return self.call_method(target, "()", args, named) if not isinstance(target, str | list) else target
         return self.native(target, args, named)
 
-    def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911
+    def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Call a method of a constant; MISSING when none is known."""
         if args and isinstance(args[-1], CALLABLE) | (
             isinstance(args[-1], Ref) and (name in _MAPPERS or name == "then")
@@ -138,10 +141,14 @@ class Calls(Names, ABC):
             done = self._path_method(owner, name, args)
             if done is not MISSING:
                 return done
-        if isinstance(owner, str) and name == "format" and self.language == "python":
-            return self.interpolate(owner, args, named)
+        if self.language == "python":
+            found = self.of_python(owner, name, args, named)
+            if found is not MISSING:
+                return found
         if isinstance(owner, str):
             found = of_text(name, owner, args, self.language)
+            if name == "decode" and self.language == "python":
+                found = pythonic.decoded(found)
             if found is MISSING and (name in _TEXT_METHODS or name in {"decode", "toString"}):
                 return self.pure.method(name, str(owner), [plain(arg) for arg in args])
             if found is MISSING and name == "execute" and self.language == "java":
@@ -158,6 +165,23 @@ class Calls(Names, ABC):
         if isinstance(owner, int | float):
             return function(name, [owner, *args], named, self.language) if name != "to_s" else text(owner)
         return MISSING
+
+    def of_python(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
+        """Call a method of a constant as Python does; MISSING when that is not known."""
+        if isinstance(owner, str) and name in {"format", "format_map"}:
+            if name == "format_map":
+                args, named = [], args[0] if args and isinstance(args[0], dict) else {}
+            return self.interpolate(owner, args, named)
+        if isinstance(owner, str):
+            return pythonic.method(name, owner, args, named)
+        if isinstance(owner, list | dict):
+            self.gap = self.gap or (self.maybe > 0 and name in _CHANGE)
+            if self.journal is not None and name in _CHANGE:
+                self.left -= len(owner) >> 4
+                self.journal.append((owner, None, owner.copy()))
+        if isinstance(owner, list):
+            return pylists.of_list(owner, name, args, named)
+        return pylists.of_pairs(owner, name, args, named) if isinstance(owner, dict) else MISSING
 
     def _packed(self, template: str, values: list[object]) -> object:
         if template[:1] in "cCUnW" and template:

@@ -70,6 +70,8 @@ class Natives(Reflecting, ABC):
         if _PRINTS.match(path) and "file" not in named:
             if args and isinstance(args[0], Ref) and (args[0].opened or args[0].file):
                 return self.written(args[0], args[1:])
+            if self.language == "python":
+                args = [self.in_words(arg) for arg in args]
             self.prints(last, args, named, ends=not _NO_LINE_END.search(path))
             return True
         if path == "@field":
