@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 
 from shellward.command.actions import Action
-from shellward.command.doing import argv_of, call_kind, command, files, process, send
+from shellward.command.doing import OTHER_DATABASE, call_kind, command, files, process, send, words_of
 from shellward.command.follow.pythonic import written
 from shellward.command.follow.things import Func, Given, Ref, text
 from shellward.command.follow.things import plain as plainly
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.values import CUT, known_part, labels, unknown
 
-_OTHER_DATABASE = re.compile(
-    r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
-)
-"""Signs that a program reaches a database that is not in memory."""
 _MODES = frozenset(("r", "w", "r+", "w+", "re", "rb", "wb", "rt", "wt"))
 _INPUTS = ("input", "stdin_data", "stdin")
 _FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
@@ -183,15 +179,12 @@ class Acting:
             if name == "open" and self.language == "perl" and values and squeeze(values[0]).startswith("\ue000"):
                 values = ["", *values[1:]]
             return process(self.language, name, values, named)
-        if kind == "exec-list":
-            listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
-            return command((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
-        if kind == "exec-mode":  # the first one says whether to wait
-            return command(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else argv_of(values[1:])
+        if kind in {"exec-list", "exec-mode"}:
+            return words_of(kind, values)
         if kind == "spawn":
             return self._spawned(values, named)
         if kind == "sql":
-            if not values or (":memory:" in self.code and not _OTHER_DATABASE.search(self.code)):
+            if not values or (":memory:" in self.code and not OTHER_DATABASE.search(self.code)):
                 return []
             return [Action("argv", argv=("@sql", self.language, squeeze(values[0])))]
         if kind == "send":

@@ -27,7 +27,6 @@ from shellward.command.follow.things import (
     Obj,
     Pattern,
     Ref,
-    Scope,
     elements,
     number,
     text,
@@ -36,13 +35,7 @@ from shellward.command.values import unknown
 
 
 class Assigning(Operators, ABC):
-    """Gives values to what can hold them.
-
-    Attributes:
-        scope: the names at hand.
-    """
-
-    scope: Scope
+    """Gives values to what can hold them."""
 
     def assign(self, target: Node, value: object, *, here: bool = False) -> None:  # noqa: C901, PLR0912
         """Give a target a value, element by element where it is a list."""

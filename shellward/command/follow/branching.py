@@ -7,7 +7,6 @@ from typing import Any
 
 from shellward.command.follow.assigning import Assigning
 from shellward.command.follow.methods import MISSING
-from shellward.command.follow.names import callable_thing
 from shellward.command.follow.nodes import Block, Choice, Const, Jump, Loop, Node, Raise, Return, Splat, Tried, Yield
 from shellward.command.follow.things import MOST, Scope, elements, known, text, truth
 from shellward.command.values import CUT
@@ -134,8 +133,9 @@ class Branching(Assigning, ABC):
 
     def _several(self, values: list[object]) -> None:
         """Note that it is not known which of several values is the one."""
-        texts = [text(value) for value in values if not callable_thing(value)]
-        self.gap = self.gap or any(one != texts[0] for one in texts)
+        texts = [text(value) for value in values if isinstance(value, str | int)]
+        others = [value for value in values if isinstance(value, list | dict)]
+        self.gap = self.gap or any(one != texts[0] for one in texts) or any(one is not others[0] for one in others)
         for one in texts[:4]:
             for other in texts[:4]:
                 if one != other:
@@ -230,7 +230,7 @@ class Branching(Assigning, ABC):
     def _yield(self, node: Yield) -> object:
         value = self.walk(node.value)
         self.gap = self.gap or (self.unsure > 0 and self.journal is None)
-        if len(self.yielded) < MOST:
+        if self.journal is None and len(self.yielded) < MOST:
             self.yielded += elements(value) if node.each else [value]
         return None
 

@@ -30,7 +30,8 @@ class Classes(Names, ABC):
     def make_class(self, name: str, names: dict[str, object], bases: list[object], said: list[str]) -> Klass:
         """Make a class of what stands in it."""
         made = Klass(name, names, said=said)
-        lines = [(base.line or [base])[:50] for base in bases if isinstance(base, Klass)]
+        lines = [(base.line or [base])[:20] for base in bases if isinstance(base, Klass)][:12]
+        self.left -= len(lines) * sum(map(len, lines))
         made.line = [made, *_merged(lines)]
         if any(
             isinstance(base, Ref) and base.path.rpartition(".")[2] in {"NamedTuple", "BaseModel", "Struct"}
@@ -184,7 +185,7 @@ def _merged(lines: list[list[Klass]]) -> list[Klass]:
     """Put the classes of several bases in one order, each before what it is made of."""
     made: list[Klass] = []
     waiting = [*map(list, lines), [line[0] for line in lines]]
-    while any(waiting) and len(made) < 100:
+    while any(waiting) and len(made) < 40:
         waiting = [line for line in waiting if line]
         heads = [line[0] for line in waiting]
         first = next((one for one in heads if not any(one in line[1:] for line in waiting)), heads[0])

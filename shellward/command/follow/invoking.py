@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from shellward.command.actions import Action
 from shellward.command.follow import pylists, pythonic
@@ -26,19 +27,23 @@ from shellward.command.follow.things import (
 )
 from shellward.command.values import CUT, OPEN, only_markers, unknown
 
-_WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
-_MAPPERS = frozenset(
+WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
+"""Methods that write to what they are called on."""
+MAPPERS = frozenset(
     ("map", "each", "forEach", "flatMap", "flat_map", "collect", "select", "filter", "reject", "each_with_index", "some",
      "every", "any?", "all?", "find", "detect", "imap", "starmap", "map_async", "imap_unordered", "array_map", "array_walk",
      "array_filter", "lapply", "sapply", "vapply", "walk", "foreach", "times", "each_entry", "each_char", "each_line",
      "each_pair", "each_slice", "filter_map", "executeAll", "findIndex", "partition", "group_by", "sort_by", "upto",
      "each_byte", "each_child", "each_key", "each_value", "Map", "Enum.each", "Enum.map", "broadcast")
 )  # fmt: skip
+"""Methods that call what they are given with each element."""
 _CHANGE = frozenset(
-    ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
+    ("append", "extend", "insert", "pop", "remove", "index", "count", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
      "discard", "appendleft", "popleft", "extendleft", "rotate")
 )  # fmt: skip
-"""Methods that change what they are called on."""
+"""Methods that change what they are called on, or look at all of it."""
+_RUNS = frozenset(("process", "exec-list", "exec-mode", "spawn", "eval"))
+"""Kinds of calls that run what they are given."""
 _FOLDS = frozenset(("reduce", "inject", "reduceRight", "array_reduce", "Reduce", "fold"))
 
 
@@ -81,7 +86,7 @@ class Calls(Classes, ABC):
             return self.call(self.look_up(func.lstrip("&")), args, named)
         return unknown("code")
 
-    def call_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: PLR0911
+    def call_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911
         """Call ``owner.name(args)``."""
         if (
             name in {"send", "public_send", "__send__"}
@@ -89,7 +94,7 @@ class Calls(Classes, ABC):
             and self.language == "ruby"
             and not (isinstance(owner, Ref) and owner.opened)
         ):
-            return self.call_method(owner, text(args[0]), args[1:], named)
+            return self._sent(owner, text(args[0]), args[1:], named)
         if name == "__class__":
             return self.call(Ref("str"), args, named)
         if isinstance(owner, Ref):
@@ -98,12 +103,27 @@ class Calls(Classes, ABC):
             return self.made(owner, args, named)
         if isinstance(owner, Func | Partial):
             return self._function_method(owner, name, args, named)
+        if isinstance(owner, Obj) and self.language == "ruby" and owner.klass.get(name, MISSING) is MISSING:
+            found = owner.attrs.get(name, owner.attrs.get(f"@{name}", MISSING))
+            if found is not MISSING and not args:
+                return found
+            found = owner.klass.get("method_missing", None)
+            if isinstance(found, Func):
+                return self.apply(replace(found, bound=owner), [name, *args], named)
         if isinstance(owner, Obj | Klass | Above):
             return self.call(self.member(owner, name), args, named)
         if isinstance(owner, dict) and name in owner:
             return self.call(owner[name], args, named)
         found = self.method(owner, name, args, named)
         return self.otherwise(Ref(f'"".{name}', only_markers(text(owner))), args, named) if found is MISSING else found
+
+    def _sent(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
+        """``send`` of Ruby: an object without such a method has the functions of the language."""
+        has = isinstance(owner, Obj | Klass) and not isinstance(self.member(owner, name), Ref)
+        has = has or (isinstance(owner, Ref) and self.kind(f"{owner.path}.{name}") is not None)
+        if not has and self.kind(name) in _RUNS:
+            return self.call(self.look_up(name), args, named)
+        return self.call_method(owner, name, args, named)
 
     def _function_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
         if name == "call" and self.language == "javascript":
@@ -116,11 +136,13 @@ class Calls(Classes, ABC):
             return owner
         return self.call(owner, args, named)
 
-    def _reference(self, owner: Ref, name: str, args: list[object], named: dict[str, object]) -> object:
+    def _reference(self, owner: Ref, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: PLR0911
         """A method of something that the language brings along."""
+        if name in {"to_proc", "unbind", "curry"} and self.language == "ruby" and self.kind(owner.path):
+            return owner
         if name in {"call", "apply", "bind", "()"} and (self.kind(owner.path) or owner.path in {"eval", "Function"}):
             return self._function_method(owner, name, args, named)
-        if (owner.opened or owner.file) and name in _WRITES:
+        if (owner.opened or owner.file) and name in WRITES:
             return self.written(owner, [self.printed.pop()] if owner.path == "@pipe()" and self.printed else args)
         if owner.path == "module" or (name == "require" and self.language == "javascript"):
             return self.native(Ref(name), args, named)
@@ -134,7 +156,7 @@ class Calls(Classes, ABC):
     def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Call a method of a constant; MISSING when none is known."""
         if args and isinstance(args[-1], CALLABLE) | (
-            isinstance(args[-1], Ref) and (name in _MAPPERS or name == "then")
+            isinstance(args[-1], Ref) and (name in MAPPERS or name == "then")
         ):
             return self.callback(owner, name, args)
         if isinstance(owner, PathText):
@@ -174,11 +196,9 @@ class Calls(Classes, ABC):
             return self.interpolate(owner, args, named)
         if isinstance(owner, str):
             return pythonic.method(name, owner, args, named)
-        if isinstance(owner, list | dict):
-            self.gap = self.gap or (self.maybe > 0 and name in _CHANGE)
-            if self.journal is not None and name in _CHANGE:
-                self.left -= len(owner) >> 4
-                self.journal.append((owner, None, owner.copy()))
+        if isinstance(owner, list | dict) and name in _CHANGE:
+            self.left -= len(owner) >> 4
+            self.changing(owner)
         if isinstance(owner, list):
             return pylists.of_list(owner, name, args, named)
         return pylists.of_pairs(owner, name, args, named) if isinstance(owner, dict) else MISSING

@@ -90,7 +90,6 @@ class Machine(Branching):
         self.within: int | None = None
         self.jumps = 0
         self.yielded: list[object] = []
-        self.scope = Scope()
         self.functions: list[Func] = []
         self.trees: list[Node] = []
         self.reached: set[int] = set()

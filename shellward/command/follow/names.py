@@ -21,6 +21,7 @@ from shellward.command.follow.things import (
     Partial,
     PathText,
     Ref,
+    Scope,
     known,
     number,
     text,
@@ -99,6 +100,7 @@ class Names(Acting, ABC):
         self.parse = parse
         self.pure = _Pure(language, self.decoded)
         self.left = 0
+        self.scope = Scope()
         self.returned: list[object] = []
         self.current: str | None = None
         """The line at hand, of what is read line by line."""
@@ -140,6 +142,10 @@ class Names(Acting, ABC):
     @abstractmethod
     def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
         """Call a method of a constant."""
+
+    @abstractmethod
+    def changing(self, owner: dict[object, object] | list[object], key: object = None) -> None:
+        """Note that an element is about to change."""
 
     @abstractmethod
     def attribute(self, owner: Obj, name: str) -> object:

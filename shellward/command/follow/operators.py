@@ -79,9 +79,9 @@ class Operators(Natives, ABC):
         """What is in one set, in both, or in either."""
         if not known(left) or not known(right) or len(left) + len(right) > MOST:
             return [unknown("code")]
-        there = {text(one) for one in right}
+        here, there = set(map(text, left)), set(map(text, right))
         if op == "|":
-            return [*left, *(one for one in right if text(one) not in set(map(text, left)))]
+            return [*left, *(one for one in right if text(one) not in here)]
         return [one for one in left if (text(one) in there) == (op == "&")]
 
     @staticmethod

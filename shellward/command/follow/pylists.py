@@ -110,11 +110,7 @@ def function(name: str, args: list[object], named: dict[str, object]) -> object:
     if name in {"copy", "deepcopy"} and isinstance(first, list | dict):
         return first.copy() if not any(isinstance(one, list | dict) for one in first) else first
     if name == "set" and args:
-        made: list[object] = []
-        for one in elements(first):
-            if _place(made, one) in {None, -1}:
-                made.append(one)
-        return made
+        return list({(type(one), text(one)) if known(one) else id(one): one for one in elements(first)}.values())
     if name == "fromkeys" and args:
         return {text(one): args[1] if len(args) > 1 else None for one in elements(first)}
     if name == "enumerate" and args:

@@ -75,10 +75,10 @@ def spelled(value: object, conversion: str, spec: str) -> str:
         return unknown("code")
 
 
-def filled(template: str, field: Callable[[str], object]) -> str:
+def filled(template: str, field: Callable[[str], object], *, inner: bool = False) -> str:
     """Apply ``str.format``; ``field`` says what stands behind a name, empty for the next one."""
-    if OPEN in template:
-        return unknown("code")
+    if OPEN in template or (inner and ":" in template):
+        return unknown("code")  # Python reads one level, too
     try:
         pieces = list(string.Formatter().parse(template))
     except ValueError:
@@ -88,7 +88,11 @@ def filled(template: str, field: Callable[[str], object]) -> str:
         made.append(literal)
         if name is not None:
             value = field(name)
-            made.append(spelled(value, conversion or "", filled(spec, field) if spec and "{" in spec else spec or ""))
+            made.append(
+                spelled(
+                    value, conversion or "", filled(spec, field, inner=True) if spec and "{" in spec else spec or ""
+                )
+            )
     return held("".join(made))
 
 

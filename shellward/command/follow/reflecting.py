@@ -37,7 +37,7 @@ from shellward.command.values import OPEN, known_part, only_markers, unknown
 if TYPE_CHECKING:
     from shellward.command.follow.nodes import Node
 
-_MODULES_OF_PROGRAMS = re.compile(r"(?:sh|shelljs|plumbum\.cmd|plumbum\.local)\.\w+$")
+MODULES_OF_PROGRAMS = re.compile(r"(?:sh|shelljs|plumbum\.cmd|plumbum\.local)\.\w+$")
 """Modules whose functions are the programs of the same name."""
 _PLACES = frozenset(("", "dict", "copy", "random", "math", "collections", "itertools", "builtins"))
 """Where functions of pylists.py stand."""
@@ -53,10 +53,6 @@ class Reflecting(Calls, ABC):
     @abstractmethod
     def combined(self, op: str, left: object, right: object) -> object:
         """Apply an operator."""
-
-    @abstractmethod
-    def changing(self, owner: dict[object, object] | list[object], key: object = None) -> None:
-        """Note that an element is about to change."""
 
     def reflective(self, path: str, last: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Functions that find, make or call functions; MISSING when it is none of them."""
@@ -125,6 +121,10 @@ class Reflecting(Calls, ABC):
                 else args[1:]
             )
             return self.call(func, rest, {})
+        if self.language == "ruby" and args:
+            found = self._named_here(path, last, args)
+            if found is not MISSING:
+                return found
         if path in {"get", "match.fun", "getFunction"} and self.language == "r" and args:
             return self.look_up(text(first))
         if path in {"send", "public_send", "__send__"} and args and self.language == "ruby":
@@ -213,6 +213,25 @@ class Reflecting(Calls, ABC):
             return [one for each in elements(first)[:300] for one in elements(each)]
         return pylists.function(last, args, named) if path.rpartition(".")[0] in _PLACES else MISSING
 
+    def _named_here(self, path: str, last: str, args: list[object]) -> object:
+        """``alias_method``, ``define_method``, ``Struct.new`` of Ruby; MISSING when it is none of them."""
+        if path == "Struct":
+            made = self.make_class("Struct", {}, [], [text(arg) for arg in args if isinstance(arg, str)])
+            made.with_fields = True
+            return made
+        if last not in {"alias_method", "define_method", "define_singleton_method"} or len(args) < 2:
+            return MISSING
+        meant = self.look_up(text(args[1])) if last == "alias_method" else args[1]
+        scope = self.scope
+        while scope.outer is not None and not scope.of_class:
+            scope = scope.outer
+        scope.names[text(args[0])] = meant
+        if isinstance(meant, Ref):  # in a class that everything is made of, it is known everywhere
+            while scope.outer is not None:
+                scope = scope.outer
+            scope.names.setdefault(text(args[0]), meant)
+        return meant
+
     def _attributes(self, owner: object, names: list[object]) -> object:
         """``attrgetter('a.b', 'c')``."""
         found = []
@@ -252,7 +271,7 @@ class Reflecting(Calls, ABC):
         if last == "$" and args and self.language == "javascript":
             self.act(Action("shell", text(first)))
             return Ref(f"{path}()", unknown("out", "shell"))
-        if _MODULES_OF_PROGRAMS.match(path) and args:
+        if MODULES_OF_PROGRAMS.match(path) and args:
             self.act(Action("argv", argv=(last, *(text(arg) for arg in args if not isinstance(arg, dict)))))
             return Ref(f"{path}()", unknown("out", last))
         if self.language == "ruby" and last in {"open", "read", "readlines"} and text(first).startswith("|"):
