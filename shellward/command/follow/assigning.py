@@ -160,7 +160,10 @@ class Assigning(Operators, ABC):
         for param in func.params:
             target = param.target if isinstance(param, Assign) else param
             if isinstance(target, Splat):
-                self.assign(target.value, rest if target.named else values[at:], here=True)
+                given: object = rest if target.named else values[at:]
+                if alone and self.language == "python" and isinstance(target.value, Name):
+                    given = Ref(target.value.name)
+                self.assign(target.value, given, here=True)
                 at = len(values)
                 continue
             name = target.name if isinstance(target, Name) else ""

@@ -9,7 +9,7 @@ from shellward.command.follow.assigning import Assigning
 from shellward.command.follow.methods import MISSING
 from shellward.command.follow.nodes import Block, Choice, Const, Jump, Loop, Node, Raise, Return, Splat, Tried, Yield
 from shellward.command.follow.things import MOST, Scope, elements, known, text, truth
-from shellward.command.values import CUT
+from shellward.command.values import CUT, unknown
 
 ROUNDS = 300
 """Rounds that a loop over known elements is followed."""
@@ -43,6 +43,8 @@ class Branching(Assigning, ABC):
         unsure: branches and loops around what is walked, in which a return may not be one.
         within: how unsure it was where the innermost loop of the function began a round; None outside of loops.
         jumps: breaks that were walked so far.
+        skips: jumps to the next round that may have been done in this one, so that the rest of it may be left out.
+        ends: the same for breaks, in all rounds.
         reached: of the trees' nodes, those that were walked at least once.
         yielded: what the function at hand has made so far, one by one.
     """
@@ -51,6 +53,8 @@ class Branching(Assigning, ABC):
     unsure: int
     within: int | None
     jumps: int
+    skips: int
+    ends: int
     reached: set[int]
     yielded: list[object]
 
@@ -127,22 +131,29 @@ class Branching(Assigning, ABC):
         if self.depth > 3 and not values and ways:
             return self.walk(ways[-1]) if self.depth < DEPTH - 2 else None
         found = [value for value in values if value is not None]
-        if self.language == "python" and not isinstance(node.then, Block):
-            self._several(found)
+        if self.language == "python" and not isinstance(node.then, Block) and len(found) > 1:
+            return self.either(found[1:], found[0])
         return found[-1 if sure is not None else 0] if found else None
 
-    def _several(self, values: list[object]) -> None:
-        """Note that it is not known which of several values is the one."""
-        texts = [text(value) for value in values if isinstance(value, str | int)]
-        others = [value for value in values if isinstance(value, list | dict)]
-        self.gap = self.gap or any(one != texts[0] for one in texts) or any(one is not others[0] for one in others)
-        for one in texts[:4]:
-            for other in texts[:4]:
-                if one != other:
-                    self.may_be(one, other)
+    def either(self, others: list[object], value: object) -> object:
+        """Return what stands for a value when it may be another one, and note that it may."""
+        texts = [text(one) for one in (value, *others) if isinstance(one, str)]
+        plain = [one for one in (value, *others) if not isinstance(one, str)]
+        if any(one != texts[0] for one in texts) or any(
+            isinstance(one, list | dict) and one is not value for one in plain
+        ):
+            self.gap = True
+            for one in texts[:4]:
+                for other in texts[:4]:
+                    if one != other:
+                        self.may_be(one, other)
+        elif any(isinstance(one, int | float) and one != value for one in plain) or (texts and plain):
+            return unknown("code")
+        return value
 
     def _repeated(self, node: Choice) -> object:
         before, start, jumps, broken, doubt = self.within, self.left, self.jumps, False, self.language != "python"
+        ends, self.ends = self.ends, 0
         for at in range(ROUNDS):
             sure = truth(self.walk(node.test))
             endless = isinstance(node.test, Const) and self.jumps == jumps
@@ -158,7 +169,8 @@ class Branching(Assigning, ABC):
                 break
         else:
             self.gap = True
-        self.within = before
+        self.maybe -= self.ends
+        self.within, self.ends = before, ends
         if node.other is not None:
             (self._behind if broken else self._walk_all)([node.other])
         return None
@@ -166,10 +178,14 @@ class Branching(Assigning, ABC):
     def _round(self, body: Node) -> bool:
         """Walk the body of a loop once; tell whether it ends the loop."""
         self.within = self.unsure
+        skips, self.skips = self.skips, 0
         try:
             self.walk(body)
         except Jumped as jump:
             return not jump.again
+        finally:
+            self.maybe -= self.skips
+            self.skips = skips
         return False
 
     def _walk_all(self, items: list[Node]) -> None:
@@ -181,6 +197,7 @@ class Branching(Assigning, ABC):
         values, collected, broken = elements(listed), [], False
         doubt = self.language != "python" or not (known(listed) or (isinstance(listed, list) and "*" not in values))
         before, within = self.scope, self.within
+        ends, self.ends = self.ends, 0
         if node.collects:
             self.scope = Scope({}, before)
         self.unsure += doubt
@@ -198,7 +215,8 @@ class Branching(Assigning, ABC):
                     break
         finally:
             self.unsure -= doubt
-            self.scope, self.within = before, within
+            self.maybe -= self.ends
+            self.scope, self.within, self.ends = before, within, ends
         if len(values) > ROUNDS:
             collected.append(CUT)
         if node.other is not None:
@@ -208,7 +226,10 @@ class Branching(Assigning, ABC):
     def _jump(self, node: Jump) -> object:
         self.jumps += not node.again
         if self.within is None or self.unsure != self.within:
-            self.gap = self.gap or self.journal is None
+            if self.within is not None and self.journal is None:  # what follows may be left out
+                self.maybe += 1
+                self.skips += node.again
+                self.ends += not node.again
             return None
         raise Jumped(again=node.again)
 
@@ -216,7 +237,6 @@ class Branching(Assigning, ABC):
         self._walk_all(node.parts)
         if not self.unsure:
             raise Raised
-        self.gap = self.gap or self.journal is None
         return None
 
     def _return(self, node: Return) -> object:

@@ -106,7 +106,7 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
             return _decorated(Block([*said_of, made_of]) if said_of else made_of, node)
         case ast.ClassDef():
             bases = [*map(expression, node.bases), *(expression(word.value) for word in node.keywords)]
-            return _decorated(Class(node.name, block(node.body), bases, bool(node.keywords), _fields(node)), node)
+            return _decorated(Class(node.name, block(node.body), bases, _is_odd(node), _fields(node)), node)
         case ast.Return(value=returned):
             return Return(expression(returned) if returned else None)
         case ast.Import(names=names):
@@ -140,6 +140,12 @@ def _decorated(made: Node, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Cl
         changed = Call(Name("@decorated"), [Name(node.name), expression(decorator)])
         made = Block([made, Assign(Name(node.name), changed)])
     return made
+
+
+def _is_odd(node: ast.ClassDef) -> bool:
+    """Tell whether a class is made by another class than usual, which may change it."""
+    made_by = [word.value for word in node.keywords if word.arg in {None, "metaclass"}]
+    return any(ast.dump(one).find("'ABCMeta'") < 0 for one in made_by)
 
 
 def _fields(node: ast.ClassDef) -> list[str]:

@@ -88,7 +88,7 @@ class Machine(Branching):
         self.depth = 0
         self.unsure = 0
         self.within: int | None = None
-        self.jumps = 0
+        self.jumps = self.skips = self.ends = 0
         self.yielded: list[object] = []
         self.functions: list[Func] = []
         self.trees: list[Node] = []
@@ -339,12 +339,17 @@ class Machine(Branching):
             value = self.walk(word)
             if key == "**":
                 named.update({text(k): v for k, v in value.items()} if isinstance(value, dict) else {})
-                self.gap = self.gap or not isinstance(value, dict)
+                self.gap = self.gap or not (isinstance(value, dict) or self._of_no_matter(func))
             else:
                 named[key] = value
         if isinstance(func, Member):
             return self.call_method(self.walk(func.owner), func.name, args, named)
         return self.call(self.walk(func), args, named)
+
+    def _of_no_matter(self, func: Node) -> bool:
+        """Tell whether what is called is the library's and does nothing that matters."""
+        found = self.look_up(func.name) if isinstance(func, Name) else None
+        return isinstance(found, Ref) and self.kind(found.path) is None
 
     def apply(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool = False) -> object:
         """Call a function of the program; ``alone`` when nothing says what it is given."""
@@ -355,6 +360,7 @@ class Machine(Branching):
         before, self.scope = self.scope, Scope({}, func.scope)
         unsure, self.unsure = self.unsure, 0
         within, self.within = self.within, None
+        skips, self.skips, ends, self.ends = self.skips, 0, self.ends, 0
         returned, self.returned = self.returned, []
         yielded, self.yielded = self.yielded, []
         self.depth += 1
@@ -363,23 +369,21 @@ class Machine(Branching):
             self.bind_params(func, args, named, alone=alone)
             value = self.walk(func.body)
         except Returned as end:
-            value = end.value
-            self._one_of(self.returned, value)
+            value = self._one_of(self.returned, end.value)
         except Raised:
             if not unsure and not alone:
                 raise
             self.gap, value = True, None
         else:
             if self.returned:
-                value = self.returned[-1]
-                self._one_of(self.returned, value)
+                value = self._one_of(self.returned, self.returned[-1])
         finally:
             made, self.yielded = self.yielded, yielded
             self.scope, self.unsure, self.within, self.returned = before, unsure, within, returned
+            self.skips, self.ends = skips, ends
             self.depth -= 1
         return made if func.yields else value
 
-    def _one_of(self, values: list[object], value: object) -> None:
-        """Note that a function may return something else."""
-        if values and self.language == "python":
-            self._several([*values, value])
+    def _one_of(self, others: list[object], value: object) -> object:
+        """Return what a function returns that may return something else."""
+        return self.either(others, value) if others and self.language == "python" else value
