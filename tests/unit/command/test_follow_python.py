@@ -48,7 +48,7 @@ DANGEROUS = [
     "import os\nc = 'true'\ndef f():\n    global c\n    c = 'rm -rf /srv/x'\nf()\nos.system(c)",
     "import os\nc = 'rm -rf /srv/x'\nfor i in range(3):\n    if i < 5: continue\n    c = 'true'\nos.system(c)",
     "import os\nfor c in ['rm -rf /srv/x', 'true']:\n    if c.startswith('rm'): break\nos.system(c)",
-    "import os\nclass A:\n c = lambda s: 'rm -rf '\nclass B(A):\n c = lambda s: super().c() + '/srv'\nos.system(B().c())",
+    "import os\nclass A: c = lambda s: 'rm -rf '\nclass B(A): c = lambda s: super().c() + '/srv'\nos.system(B().c())",
     f"{DATA}    p: str\n    c: str = 'rm -rf '\n    def run(self): os.system(self.c + self.p)\nJ('/srv/x').run()",
     "import os\nclass A:\n    def __call__(self, p): os.system('rm -rf ' + p)\nA()('/srv/x')",
     "import os\nmatch ['go', '/srv/x']:\n    case ['go', p]: os.system('rm -rf ' + p)",
