@@ -63,6 +63,8 @@ class Assigning(Operators, ABC):
         elif isinstance(target, Member):
             owner = self.walk(target.owner)
             held_in = owner.attrs if isinstance(owner, Obj | Klass) else owner
+            if isinstance(owner, Obj) and self.language == "python" and self.takes(owner, target.name, value):
+                return
             if isinstance(held_in, dict):
                 self.changing(held_in, target.name)
                 held_in[target.name] = value
@@ -102,6 +104,16 @@ class Assigning(Operators, ABC):
                 elif numbers[0] is not None and -len(owner) <= numbers[0] < len(owner):
                     del owner[numbers[0]]
         return None
+
+    def grown(self, before: list[object] | dict[object, object], value: object) -> object:
+        """``+=`` and ``|=`` change a list, a set or a dictionary that others may know, too."""
+        self.changing(before)
+        if isinstance(before, list):
+            more = elements(value)[:MOST]
+            before += more if len(before) < MOST else []
+        elif isinstance(value, dict):
+            before.update(value)
+        return before
 
     def outer(self, node: Outer) -> object:
         """``global``, ``nonlocal``."""

@@ -198,6 +198,7 @@ class Branching(Assigning, ABC):
         doubt = self.language != "python" or not (known(listed) or (isinstance(listed, list) and "*" not in values))
         before, within = self.scope, self.within
         ends, self.ends = self.ends, 0
+        count = len(values)
         if node.collects:
             self.scope = Scope({}, before)
         self.unsure += doubt
@@ -217,6 +218,7 @@ class Branching(Assigning, ABC):
             self.unsure -= doubt
             self.maybe -= self.ends
             self.scope, self.within, self.ends = before, within, ends
+        self.gap = self.gap or (len(values) != count and self.language == "python")  # it changed under the loop
         if len(values) > ROUNDS:
             collected.append(CUT)
         if node.other is not None:

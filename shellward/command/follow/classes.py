@@ -15,7 +15,7 @@ from shellward.command.values import unknown
 _MAKERS = ("__init__", "constructor", "initialize", "__construct")
 _WITH_FIELDS = frozenset(("dataclass", "define", "frozen", "mutable", "attrs"))
 """Decorators that make ``__init__`` of what a class says of its attributes."""
-_HOW = frozenset(("staticmethod", "classmethod", "property", "cached_property"))
+_HOW = frozenset(("staticmethod", "classmethod", "property", "cached_property", "setter"))
 _CALM = frozenset(
     ("wraps", "lru_cache", "cache", "contextmanager", "override", "final", "total_ordering", "abstractmethod")
 )
@@ -38,6 +38,7 @@ class Classes(Names, ABC):
             for base in bases
         ):
             made.with_fields = True
+        self.gap = self.gap or made.get("__init_subclass__", None) is not None
         for value in names.values():
             if isinstance(value, Func) and value.owner is None:
                 value.owner = made
@@ -63,7 +64,21 @@ class Classes(Names, ABC):
         if isinstance(owner, Klass):
             return found
         bound = replace(found, bound=owner)
+        if found.how == "setter":
+            return Ref(f"{owner.klass.name}().{found.name}")
         return self.apply(bound, [], {}) if found.how in {"property", "cached_property"} else bound
+
+    def takes(self, owner: Obj, name: str, value: object) -> bool:
+        """Give an attribute to a class that handles that itself; tell whether it does."""
+        found = owner.klass.get(name, None)
+        if isinstance(found, Func) and found.how == "setter":
+            self.apply(replace(found, bound=owner), [value], {})
+            return True
+        found = owner.klass.get("__setattr__", None)
+        if isinstance(found, Func):
+            self.apply(replace(found, bound=owner), [name, value], {})
+            owner.attrs[name] = unknown("code")
+        return isinstance(found, Func)
 
     def above(self, owner: Above, name: str) -> object:
         """Return ``super().name``."""

@@ -288,8 +288,10 @@ def expression(node: ast.expr) -> Node:  # noqa: C901, PLR0911, PLR0912  # one k
             return Unary(_UNARY.get(type(op), "?"), expression(operand))
         case ast.IfExp(test=test, body=body, orelse=other):
             return Choice(expression(test), expression(body), expression(other))
-        case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
+        case ast.List(elts=elts) | ast.Tuple(elts=elts):
             return Seq([expression(elt) for elt in elts])
+        case ast.Set(elts=elts):
+            return Call(Name("@set"), [Seq([expression(elt) for elt in elts])])
         case ast.Dict(keys=keys, values=values):
             return Pairs([(expression(k) if k else None, expression(v)) for k, v in zip(keys, values, strict=True)])
         case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper, step=step)):
@@ -311,8 +313,10 @@ def expression(node: ast.expr) -> Node:  # noqa: C901, PLR0911, PLR0912  # one k
             return Block([*said, function]) if said else function
         case ast.NamedExpr(target=target, value=value):
             return Assign(expression(target), expression(value))
-        case ast.ListComp(elt=elt) | ast.SetComp(elt=elt) | ast.GeneratorExp(elt=elt):
+        case ast.ListComp(elt=elt) | ast.GeneratorExp(elt=elt):
             return _comprehension(expression(elt), node.generators)
+        case ast.SetComp(elt=elt):
+            return Call(Name("@set"), [_comprehension(expression(elt), node.generators)])
         case ast.DictComp(key=key, value=value):
             pairs = _comprehension(Seq([expression(key), expression(value)]), node.generators)
             return Call(Name("dict"), [pairs])

@@ -47,6 +47,7 @@ from shellward.command.follow.nodes import (
 )
 from shellward.command.follow.pythonic import spelled, written
 from shellward.command.follow.things import (
+    Bytes,
     Exhausted,
     Func,
     Given,
@@ -213,7 +214,7 @@ class Machine(Branching):
             return text(owner)
         if node.inclusive and end is not None:
             end = None if end == -1 else end + 1
-        return owner[start:end:step]
+        return Bytes(owner[start:end:step]) if isinstance(owner, Bytes) else owner[start:end:step]
 
     def _seq(self, node: Seq) -> object:
         return self.given(node.items)
@@ -317,6 +318,8 @@ class Machine(Branching):
         value = self.walk(node.value)
         if node.op:
             before = self.walk(node.target)
+            if self.language == "python" and isinstance(before, list | dict) and node.op in {"+", "|"}:
+                return self.grown(before, value)
             if node.op in {"||", "??", "or"}:
                 value = before if not isinstance(before, Ref) else value
             else:

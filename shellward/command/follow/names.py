@@ -14,6 +14,7 @@ from shellward.command.follow.pythonic import is_method
 from shellward.command.follow.things import (
     CALLABLE,
     Above,
+    Bytes,
     Func,
     Given,
     Klass,
@@ -148,6 +149,10 @@ class Names(Acting, ABC):
         """Note that an element is about to change."""
 
     @abstractmethod
+    def takes(self, owner: Obj, name: str, value: object) -> bool:
+        """Give an attribute to a class that handles that itself; tell whether it does."""
+
+    @abstractmethod
     def attribute(self, owner: Obj, name: str) -> object:
         """Return an attribute of an object."""
 
@@ -217,6 +222,13 @@ class Names(Acting, ABC):
             return Partial(None, native=lambda given: self.call_method(owner, name, given, {}))
         if isinstance(owner, dict):
             return owner[name] if name in owner else len(owner) if name in {"length", "size"} else Ref(f"{{}}.{name}")
+        if (
+            self.language == "python"
+            and name[:2] == "__"
+            and name != "__class__"
+            and isinstance(owner, str | list | int)
+        ):
+            return Ref(f"x.{name}")
         if isinstance(owner, PathText):
             parts = owner.rstrip("/").rpartition("/")
             stem, dot, suffix = parts[2].rpartition(".")
@@ -285,7 +297,8 @@ class Names(Acting, ABC):
                 found = self._by_name(owner, key) if isinstance(key, str) and self.language == "javascript" else MISSING
                 return found if found is not MISSING else unknown("code")
             at -= self.language in {"lua", "r", "julia"} and isinstance(owner, list)
-            return owner[at] if -len(owner) <= at < len(owner) else unknown("code")
+            found = owner[at] if -len(owner) <= at < len(owner) else unknown("code")
+            return ord(found) if isinstance(owner, Bytes) and isinstance(found, str) and len(found) == 1 else found
         if isinstance(owner, Ref):
             name = text(key)
             if self.language == "ruby" and self.kind(owner.path):

@@ -109,7 +109,9 @@ def function(name: str, args: list[object], named: dict[str, object]) -> object:
         return first.pop(0) if first else args[1] if len(args) > 1 else unknown("code")
     if name in {"copy", "deepcopy"} and isinstance(first, list | dict):
         return first.copy() if not any(isinstance(one, list | dict) for one in first) else first
-    if name == "set" and args:
+    if name == "int" and named:
+        return unknown("code")
+    if name in {"set", "frozenset", "@set"} and args:
         return list({(type(one), text(one)) if known(one) else id(one): one for one in elements(first)}.values())
     if name == "fromkeys" and args:
         return {text(one): args[1] if len(args) > 1 else None for one in elements(first)}

@@ -45,7 +45,7 @@ def is_plain(value: object) -> bool:
 
 def written(value: object) -> str:
     """Write a value as ``str`` does; how lists look is not known, since tuples and sets are lists here."""
-    if isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
+    if isinstance(value, bool | float) or value is None:
         return str(value)
     if isinstance(value, list | dict):
         return unknown("code")
@@ -106,7 +106,7 @@ def percent(template: str, values: list[object], named: dict[str, object] | None
         return MISSING
     if template.count("%") != sum(match.group().count("%") for match in _FIELD.finditer(template)):
         return MISSING
-    if any(match.group(5) not in "sdrxXofc%i" for match in _FIELD.finditer(template)):
+    if any(match.group(5) not in "sdrxXofFeEgGc%i" for match in _FIELD.finditer(template)):
         return MISSING
 
     def one(match: re.Match[str]) -> str:
