@@ -24,6 +24,13 @@ _PASS_ON = frozenset(
     ("cat", "pv", "tr", "base64", "base32", "xxd", "od", "hexdump", "gzip", "pigz", "xz", "zstd", "bzip2", "lz4", "tee")
 )
 """Programs that write for as long as they can read."""
+_STOPS = {
+    "od": re.compile(r"-\w*N|--read-bytes"),
+    "xxd": re.compile(r"-l"),
+    "hexdump": re.compile(r"-\w*n|--length"),
+    "pv": re.compile(r"-\w*S|--stop-at-size"),
+}
+"""Options that say how much is read."""
 _MAKES_HOLES = ("--punch-hole", "--collapse-range", "--dig-holes", "--insert-range")
 
 
@@ -76,6 +83,9 @@ def fills(call: Call) -> tuple[str, ...]:
 
 
 def _reads_endless(call: Call) -> bool:
+    stops = _STOPS.get(call.name)
+    if stops is not None and any(map(stops.match, call.argv[1:])):
+        return False
     if any(word in _ENDLESS for word in call.argv[1:]):
         return True
     stdin = call.inv.stdin or ""
