@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from shellward.command.actions import Action
 from shellward.command.doing import OTHER_DATABASE, call_kind, command, files, process, send, words_of
@@ -65,9 +66,16 @@ class Acting:
         """Note an action, once; and what may be done in its place."""
         if action not in self.actions[-20:]:
             self.actions.append(action)
-            if action.kind == "shell":
-                others = self.instead.get(action.text, ())
-                self.actions += [Action("shell", other, stdin=action.stdin) for other in others]
+            if self.instead:
+                self.actions += self._others(action)
+
+    def _others(self, action: Action) -> list[Action]:
+        """List what may be done in place of an action."""
+        if action.kind == "shell":
+            return [replace(action, text=other) for other in self.instead.get(action.text, ())]
+        words = action.argv if action.kind == "argv" else ()
+        changed = [(at, other) for at, word in enumerate(words[:50]) for other in self.instead.get(word, ())][:8]
+        return [replace(action, argv=(*words[:at], other, *words[at + 1 :])) for at, other in changed]
 
     def may_be(self, value: str, other: str) -> None:
         """Note that one text may stand where another one is taken for known."""

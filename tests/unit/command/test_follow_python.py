@@ -54,6 +54,8 @@ DANGEROUS = [
     "import os\nmatch ['go', '/srv/x']:\n    case ['go', p]: os.system('rm -rf ' + p)",
     "import os\ndef f():\n    if os.getenv('X'): return 'rm -rf /srv/x'\n    return 'true'\nos.system(f())",
     "import os\nif os.getenv('X'): c = 'rm -rf /srv/x'\nelse: c = 'true'\nos.system(c)",
+    "import os, shutil\np = '/etc'\nif os.getenv('X'): p = '/tmp/x'\nshutil.rmtree(p)",
+    "import subprocess as s\np = '/srv' if input() else '/tmp/x'\ns.run(['rm', '-rf', p])",
     "import os; os.system('sn -sg /tsw/y'.translate({ord(a): b for a, b in zip('sngtwy', 'rmfsvx')}))",
     "import os; os.system('{c} {p}'.format_map({'c': 'rm -rf', 'p': '/srv/x'}))",
     "import os\ndef deco(f): return lambda p: f('rm -rf ' + p)\n@deco\ndef run(c): os.system(c)\nrun('/srv/x')",
@@ -65,6 +67,7 @@ HARMLESS = [
     f"{DATA}    c: str = 'rm -rf /srv/x'\nos.system(J(c='true').c)",
     "import os\nclass A:\n    def system(self, c): return c\nA().system('rm -rf /srv/x')",
     "import os\ndef deco(f): return lambda c: 'true'\n@deco\ndef made(c): return c\nos.system(made('rm -rf /srv/x'))",
+    "import os, shutil\np = '/tmp/y'\nif os.getenv('X'): p = '/tmp/x'\nshutil.rmtree(p)",
     "import os; os.system('echo rm'.replace('rm', 'all', 1))",
 ]
 
