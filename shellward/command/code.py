@@ -12,7 +12,7 @@ from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.anylanguage import any_calls, joined_texts, shell_lists, unrolled, with_macros
 from shellward.command.callnames import canonical_names
 from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
-from shellward.command.doing import argv_of, call_names, command, files, kind_of, process, send
+from shellward.command.doing import OTHER_DATABASE, call_names, command, files, kind_of, process, send, words_of
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.shapes import awk, in_loops, unquote, whole
@@ -114,10 +114,6 @@ def _each_call(language: str, code: str, actions: list[Action], *, nested: bool)
 
 _RUNS = frozenset({"eval", "process", "exec-list", "exec-mode", "spawn", "sql"})
 """Kinds of calls that run what they are given."""
-_OTHER_DATABASE = re.compile(
-    r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
-)
-"""Signs that a program reaches a database that is not in memory."""
 
 
 def _whole_call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:
@@ -153,11 +149,8 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         if values and not known_part(squeeze(values)).strip() and _UNSCRAMBLES.search(given):
             return [Action("argv", argv=("@run", literals.language, "decoded"))]
         return process(literals.language, name, values, named)
-    if kind == "exec-list":
-        listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
-        return command((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
-    if kind == "exec-mode":  # the first one says whether to wait
-        return command(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else argv_of(values[1:])
+    if kind in {"exec-list", "exec-mode"}:
+        return words_of(kind, values)
     if kind == "spawn":
         listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
         rest = (
@@ -166,7 +159,7 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
             else []
         )
         return command((squeeze(values[0]), *rest)) if values else []
-    if kind == "sql" and ":memory:" in literals.code and not _OTHER_DATABASE.search(literals.code):
+    if kind == "sql" and ":memory:" in literals.code and not OTHER_DATABASE.search(literals.code):
         return []
     if kind == "sql":
         return [Action("argv", argv=("@sql", literals.language, squeeze(values[0])))] if values else []

@@ -10,6 +10,11 @@ from shellward.command.calls import CALLS
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.values import decimal, known_part, labels
 
+OTHER_DATABASE = re.compile(
+    r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
+)
+"""Signs that a program reaches a database that is not in memory."""
+
 
 @lru_cache(maxsize=32)
 def call_names(language: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -50,6 +55,14 @@ def argv_of(values: list[Value]) -> list[Action]:
     """``spawnv(mode, file, words)``: the words begin with the program's name."""
     words = values[1] if len(values) > 1 and isinstance(values[1], list) else []
     return command((squeeze(values[0]), *map(squeeze, words[1:]))) if values else []
+
+
+def words_of(kind: str, values: list[Value]) -> list[Action]:
+    """``execv(file, words)``, ``spawnl(mode, file, name, word, ..)``."""
+    if kind == "exec-mode":  # the first one says whether to wait
+        return command(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else argv_of(values[1:])
+    listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
+    return command((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
 
 
 def process(language: str, name: str, values: list[Value], named: dict[str, Value]) -> list[Action]:

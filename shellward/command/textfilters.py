@@ -105,7 +105,8 @@ def _head(argv: list[str], stdin: str | None, state: State) -> str:
     short = next((w[1:] for w in argv[1:] if re.fullmatch(r"-\d+", w)), None)
     count = integer(options.get("n") or options.get("c") or short or "10") or 10
     if labels(text) or count < 0:
-        return text
+        # Of what has no end, a part has one.
+        return text if argv[0].endswith("tail") else text + unknown("some", "head")
     if "c" in options:
         return text[:count] if not argv[0].endswith("tail") else text[-count:]
     lines = text.splitlines(keepends=True)

@@ -17,6 +17,8 @@ from shellward.approval.checks.deleting import (
     rm_worse,
     rsync_target,
 )
+from shellward.approval.checks.disks import changes_table, formats, formats_system_disk
+from shellward.approval.checks.filling import allocates, fills
 from shellward.approval.checks.gate import answers_gate, sets_gate, stops_gate, touches_gate
 from shellward.approval.checks.loading import sets_loader
 from shellward.approval.checks.permissions import (
@@ -34,7 +36,6 @@ from shellward.approval.checks.secrets import secret_label, sends_secret, serves
 from shellward.approval.checks.writing import (
     not_image,
     operand_device,
-    operand_system_disk,
     unpacks_over,
     write_credentials,
     write_device,
@@ -45,8 +46,10 @@ from shellward.approval.checks.writing import (
 )
 
 __all__ = [
+    "allocates",
     "answers_gate",
     "catastrophic",
+    "changes_table",
     "chmod_far",
     "chmod_one",
     "chmod_private",
@@ -54,8 +57,11 @@ __all__ = [
     "chmod_setuid",
     "chmod_wide",
     "far",
+    "fills",
     "find_all",
     "find_deletes",
+    "formats",
+    "formats_system_disk",
     "into_nothing",
     "kill_all",
     "kill_found",
@@ -65,7 +71,6 @@ __all__ = [
     "moved_away",
     "not_image",
     "operand_device",
-    "operand_system_disk",
     "outside",
     "owner_far",
     "rm_build",

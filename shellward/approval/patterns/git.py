@@ -16,9 +16,11 @@ _ALL: tuple[Rule, ...] = (
     Rule("git.reset-hard", "git", r"^git reset (?:.* )?--(?:hard|merge|keep)\b", "throws away changes in the working tree", _H, _WORK,
          ("git reset --hard", "git -C d reset --ha origin/main", "git reset --merge", "git -- reset --hard", "git -c a=b reset HEAD~3 --hard"), ("git reset --soft HEAD~1", "git reset HEAD f", "git rev-parse --hard", "git reset")),
     Rule("git.clean", "git", r"^git clean (?:.* )?(?:--force|-f|-x|-X|-d)\b", "deletes untracked files", _H, "Untracked files are not in git and do not come back.", ("git clean -fd", "git clean -xfd", "git clean -f -x"), ("git clean -n", "git clean -fdn", "git clean --dry-run"), unless=r" --(?:dry-run|interactive)\b"),
-    Rule("git.push-force", "git", r"^git push (?:.* )?--(?:force(?:-with-lease)?|mirror|prune)\b|^git push .*-- (?:\S+ )?(?:\S+ )*\+\S", "rewrites a branch on the remote", _H, _SHARED,
-         ("git push --force", "git push origin main -f", "git push origin +main", "git push --mirror", "git push --force=true", "git push --force-with-lease origin x"), ("git push origin main", "git push -u origin x", "git push -n --force")),
-    Rule("git.push-delete", "git", r"^git push (?:.* )?--delete\b|^git push .*-- \S+ (?:\S+ )*:\S", "deletes a branch or tag on the remote", _H, _SHARED, ("git push origin --delete x", "git push origin :main", "git push -d origin v1"), ("git push origin a:b", "git push git@h:o/r.git main")),
+    Rule("git.push-force", "git", r"^git push ", "rewrites a branch on the remote", _H, _SHARED,
+         ("git push --force", "git push origin main -f", "git push origin +main", "git push --mirror", "git push --force=true", "git push --force-with-lease origin x", 'git push origin +HEAD:"$b"', 'git push origin "+$b"'), ("git push origin main", "git push -u origin x", "git push -n --force", 'git push origin "$b"', 'git push origin HEAD:"$b"'),
+         when=lambda call: _pushes(call, "+") or call.args.has("--force", "--force-with-lease", "--mirror", "--prune")),
+    Rule("git.push-delete", "git", r"^git push ", "deletes a branch or tag on the remote", _H, _SHARED, ("git push origin --delete x", "git push origin :main", "git push -d origin v1", 'git push origin ":$x"', 'git push origin --delete "$b"', "git branch -r | xargs -I{} git push origin :{}", 'git push origin HEAD:main +:"$old"'),
+         ("git push origin a:b", "git push git@h:o/r.git main", 'git push origin "$a:$b"', "git push origin :", 'git push -n origin ":$x"', 'git fetch origin ":$x"'), when=lambda call: _pushes(call, ":", "+:") or call.args.has("--delete")),
     Rule("git.branch-delete", "git", r"^git branch (?:.* )?-D\b|^git branch (?=.*--delete\b).*--force\b|^git branch (?:.* )?-(?:M|C)\b|^git branch (?:.* )?--force -- \S+ \S+", "deletes or overwrites a branch, merged or not", _M, _UNREACHABLE,
          ("git branch -D x", "git branch --delete --force x", "git branch -df x", "git branch -f main HEAD~3"), ("git branch -d x", "git branch -m a b", "git branch --list")),
     Rule("git.checkout-force", "git", r"^git (?:checkout|switch) (?:.* )?--(?:force|discard-changes)\b", "changes branch and throws away changes", _H, _WORK, ("git checkout -f main", "git switch -f main", "git switch --discard-changes x"), ("git checkout main", "git checkout -b x", "git switch -cf")),
@@ -43,6 +45,12 @@ _ALL: tuple[Rule, ...] = (
     Rule("git.plumbing", "git", r"^git (?:read-tree (?:.* )?--reset|checkout-index (?:.* )?(?:-f|--force)\b|annex (?:.* )?(?:drop|uninit|dropunused)\b|svn (?:.* )?reset|config (?:.* )?(?:init\.templatedir|init\.templateDir) \S)", "overwrites files or commits by git's inner commands", _M, _WORK, ("git read-tree -u --reset HEAD", "git checkout-index -f -a", "git svn reset -r 5", "git annex drop --force x", "git config --global init.templateDir /tmp/t"), ("git read-tree HEAD", "git annex get x", "git svn fetch", "git config --get init.templateDir")),
     Rule("git.store", "rm mv unlink truncate > @empty", "", "takes a repository's own files away", _H, _WORK, ("mv .git /tmp/x", "rm -f .git/index", "rm .git/HEAD"), ("rm -f .git/index.lock", "rm .gitignore", "mv a .github/x"), when=lambda call: call.name in {"rm", "mv", "unlink", "truncate", "@empty"} and any(re.search(r"(?:^|/)\.git(?:/(?:index|HEAD|refs|objects|config|packed-refs|logs|worktrees|modules)(?:/.*)?)?/?$", word) and call.kind(word) is not Kind.SCRATCH for word in (call.args.operands[:-1] if call.name == "mv" else call.args.operands))),
 )  # fmt: skip
+
+
+def _pushes(call: Call, *marks: str) -> tuple[str, ...]:
+    """What is pushed with one of the marks before it; what follows the mark may be unknown."""
+    words = call.args.operands if call.args.has("--repo") else call.args.operands[1:]
+    return tuple(word for word in words if any(word.startswith(mark) and len(word) > len(mark) for mark in marks))
 
 
 def _overwrites(argv: list[str], operands: list[str], other: bool, from_file: bool) -> bool:

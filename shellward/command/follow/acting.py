@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from shellward.command.actions import Action
-from shellward.command.doing import argv_of, call_kind, command, files, process, send
+from shellward.command.doing import OTHER_DATABASE, call_kind, command, files, process, send, words_of
+from shellward.command.follow.pythonic import written
 from shellward.command.follow.things import Func, Given, Ref, text
 from shellward.command.follow.things import plain as plainly
 from shellward.command.purecalls import Value, squeeze
 from shellward.command.values import CUT, known_part, labels, unknown
 
-_OTHER_DATABASE = re.compile(
-    r"psycopg|mysql|pymssql|pyodbc|cx_Oracle|oracledb|asyncpg|duckdb|snowflake|clickhouse|connect\(\s*(?![\"']:memory:|\))|postgres|DATABASE_URL|environ"
-)
-"""Signs that a program reaches a database that is not in memory."""
 _MODES = frozenset(("r", "w", "r+", "w+", "re", "rb", "wb", "rt", "wt"))
 _INPUTS = ("input", "stdin_data", "stdin")
 _FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
 """Where text comes from that nobody should run unread."""
+
+
+_FIRST = ("path", "src", "command", "cmd", "name", "file", "top", "pid", "source", "filename")
+_SECOND = ("dst", "mode", "sig", "destination", "uid")
+"""Names of the first and the second parameter of Python's functions that matter."""
+
+
+def _in_order(args: list[object], named: dict[str, object]) -> list[object]:
+    """Put the first two arguments in front that are given by name."""
+    for at, names in enumerate((_FIRST, _SECOND)):
+        given = next((named[name] for name in names if name in named), None)
+        if len(args) == at and given is not None:
+            args = [*args, given]
+    return args
 
 
 class Acting:
@@ -37,6 +49,8 @@ class Acting:
         self.actions: list[Action] = []
         self.printed: list[str] = []
         self.decoded: list[str] = []
+        self.instead: dict[str, list[str]] = {}
+        """Texts that may stand where another one is taken for known."""
 
     def kind(self, path: str) -> str | None:
         """Say what kind of call a name is; None when it does not matter."""
@@ -49,9 +63,25 @@ class Acting:
         )
 
     def act(self, action: Action) -> None:
-        """Note an action, once."""
+        """Note an action, once; and what may be done in its place."""
         if action not in self.actions[-20:]:
             self.actions.append(action)
+            if self.instead:
+                self.actions += self._others(action)
+
+    def _others(self, action: Action) -> list[Action]:
+        """List what may be done in place of an action."""
+        if action.kind == "shell":
+            return [replace(action, text=other) for other in self.instead.get(action.text, ())]
+        words = action.argv if action.kind == "argv" else ()
+        changed = [(at, other) for at, word in enumerate(words[:50]) for other in self.instead.get(word, ())][:8]
+        return [replace(action, argv=(*words[:at], other, *words[at + 1 :])) for at, other in changed]
+
+    def may_be(self, value: str, other: str) -> None:
+        """Note that one text may stand where another one is taken for known."""
+        found = self.instead.setdefault(value, [])
+        if other and other not in found and len(found) < 4:
+            found.append(other)
 
     def judged(self, text_run: str) -> None:
         """Note that text is run which was fetched, decoded or is not known to its end."""
@@ -70,6 +100,8 @@ class Acting:
             return
         joint = text(named.get("sep", " ")) if self.language in {"python", "javascript", "lua", "awk"} else ""
         joint = "\n" if name == "puts" else "\t" if self.language == "lua" and name == "print" else joint
+        if self.language == "python":
+            args = [written(arg) for arg in args]
         parts = [
             text(leaf)
             for arg in args
@@ -93,6 +125,8 @@ class Acting:
         """Note what a call does; return what it gives back."""
         path = ref.path
         name = re.split(r"\.|::|->|\\", path)[-1]
+        if self.language == "python":
+            args = _in_order(args, named)
         given = [format(arg, "o") if kind == "chmod" and isinstance(arg, int) else arg for arg in args]
         values = [plainly(arg) for arg in given if not isinstance(arg, dict | Func)]
         words: dict[str, Value] = {key: plainly(value) for key, value in named.items()}
@@ -153,15 +187,12 @@ class Acting:
             if name == "open" and self.language == "perl" and values and squeeze(values[0]).startswith("\ue000"):
                 values = ["", *values[1:]]
             return process(self.language, name, values, named)
-        if kind == "exec-list":
-            listed = values[1] if len(values) > 1 and isinstance(values[1], list) else values[1:]
-            return command((squeeze(values[0]), *[squeeze(item) for item in listed[1:]])) if values else []
-        if kind == "exec-mode":  # the first one says whether to wait
-            return command(tuple(map(squeeze, [values[1], *values[3:]]))) if len(values) > 3 else argv_of(values[1:])
+        if kind in {"exec-list", "exec-mode"}:
+            return words_of(kind, values)
         if kind == "spawn":
             return self._spawned(values, named)
         if kind == "sql":
-            if not values or (":memory:" in self.code and not _OTHER_DATABASE.search(self.code)):
+            if not values or (":memory:" in self.code and not OTHER_DATABASE.search(self.code)):
                 return []
             return [Action("argv", argv=("@sql", self.language, squeeze(values[0])))]
         if kind == "send":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 
-from shellward.command.follow.methods import replaced
+from shellward.command.follow.methods import MISSING, replaced
 from shellward.command.follow.nodes import (
     Assign,
     Call,
@@ -13,18 +13,20 @@ from shellward.command.follow.nodes import (
     Member,
     Name,
     Node,
+    Outer,
     Pairs,
+    Remove,
     Seq,
     Splat,
 )
 from shellward.command.follow.operators import Operators
 from shellward.command.follow.things import (
+    MOST,
     Func,
     Klass,
     Obj,
     Pattern,
     Ref,
-    Scope,
     elements,
     number,
     text,
@@ -33,13 +35,7 @@ from shellward.command.values import unknown
 
 
 class Assigning(Operators, ABC):
-    """Gives values to what can hold them.
-
-    Attributes:
-        scope: the names at hand.
-    """
-
-    scope: Scope
+    """Gives values to what can hold them."""
 
     def assign(self, target: Node, value: object, *, here: bool = False) -> None:  # noqa: C901, PLR0912
         """Give a target a value, element by element where it is a list."""
@@ -66,36 +62,104 @@ class Assigning(Operators, ABC):
                     self.assign(item, self.element(value, self.walk(key)), here=here)
         elif isinstance(target, Member):
             owner = self.walk(target.owner)
-            if isinstance(owner, Obj):
-                owner.attrs[target.name] = value
-            elif isinstance(owner, dict):
-                owner[target.name] = value
-            elif isinstance(owner, Klass):
-                owner.attrs[target.name] = value
+            held_in = owner.attrs if isinstance(owner, Obj | Klass) else owner
+            if isinstance(owner, Obj) and self.language == "python" and self.takes(owner, target.name, value):
+                return
+            if isinstance(held_in, dict):
+                self.changing(held_in, target.name)
+                held_in[target.name] = value
         elif isinstance(target, Index):
             self._assign_element(target, value)
         elif isinstance(target, Call) and target.args and isinstance(target.func, Name):
             self.assign(target.args[0], value, here=here)
 
+    def changing(self, owner: dict[object, object] | list[object], key: object = None) -> None:
+        """Note that an element is about to change."""
+        self.gap = self.gap or (self.maybe > 0 and self.language == "python")
+        if self.journal is not None:
+            if key is None or isinstance(owner, list):
+                self.left -= len(owner) >> 4
+                self.journal.append((owner, None, owner.copy()))
+            else:
+                self.journal.append((owner, key, owner.get(key, MISSING)))
+
+    def remove(self, node: Remove) -> object:
+        """``del``."""
+        for target in node.targets:
+            self.walk(target)
+            if not isinstance(target, Index):
+                continue
+            owner = self.walk(target.owner)
+            keys = [self.walk(key) if key is not None else None for key in target.keys]
+            if isinstance(owner, dict):
+                self.changing(owner)
+                owner.pop(text(keys[0] if keys else None), None)
+            elif isinstance(owner, list):
+                self.changing(owner)
+                numbers = [number(key) if key is not None else None for key in [*keys, None, None][:3]]
+                if any(key is not None and number(key) is None for key in keys) or (target.slices and numbers[2] == 0):
+                    owner[:] = [unknown("code")]
+                elif target.slices:
+                    del owner[slice(*numbers)]
+                elif numbers[0] is not None and -len(owner) <= numbers[0] < len(owner):
+                    del owner[numbers[0]]
+        return None
+
+    def grown(self, before: list[object] | dict[object, object], value: object) -> object:
+        """``+=`` and ``|=`` change a list, a set or a dictionary that others may know, too."""
+        self.changing(before)
+        if isinstance(before, list):
+            more = elements(value)[:MOST]
+            before += more if len(before) < MOST else []
+        elif isinstance(value, dict):
+            before.update(value)
+        return before
+
+    def outer(self, node: Outer) -> object:
+        """``global``, ``nonlocal``."""
+        scope = self.scope
+        for name in node.names:
+            found = scope.outer or scope
+            while found.outer is not None and not (node.near and name in found.names and not found.of_class):
+                found = found.outer
+            if found is not scope:
+                scope.elsewhere[name] = found
+        return None
+
     def _assign_element(self, target: Index, value: object) -> None:
         owner = self.walk(target.owner)
+        if target.slices and isinstance(owner, list):
+            numbers = [number(self.walk(key)) if key is not None else None for key in [*target.keys, None, None][:3]]
+            asked = [key for key in target.keys if key is not None]
+            self.changing(owner)
+            if len(asked) != len([one for one in numbers if one is not None]) or numbers[2] is not None:
+                owner[:] = [unknown("code")]
+            else:
+                owner[slice(*numbers)] = elements(value)[:MOST]
+            return
+        if isinstance(owner, Ref) and owner.path == "builtins" and self.language == "python" and target.keys[0]:
+            self.bind(text(self.walk(target.keys[0])), value)  # globals()['name']
+            return
         key = self.walk(target.keys[0]) if target.keys and target.keys[0] is not None else None
         unset = (isinstance(owner, Ref) and not owner.text) or owner in ("", None)
         if unset and isinstance(target.owner, Name):
             owner = [] if key is None or number(key) == 0 else {}
             self.bind(target.owner.name, owner)
         if isinstance(owner, dict):
+            self.changing(owner, text(key))
             owner[text(key)] = value
         elif isinstance(owner, list):
             at = number(key)
+            self.changing(owner)
             if key is None or at == len(owner):
                 owner.append(value)
             elif at is not None and -len(owner) <= at < len(owner):
                 owner[at] = value
 
-    def bind_params(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool) -> None:  # noqa: C901
+    def bind_params(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool) -> None:  # noqa: C901, PLR0912
         """Give the parameters of a function what it is called with."""
         values = [func.bound, *args] if func.bound is not None and self.language in {"python", "perl"} else args
+        rest = dict(named)
         if self.language == "python" and alone and func.params and isinstance(func.params[0], Name):
             named = {**named, func.params[0].name: Ref(func.params[0].name)}
         self.scope.names["@_"] = list(values)
@@ -108,15 +172,21 @@ class Assigning(Operators, ABC):
         for param in func.params:
             target = param.target if isinstance(param, Assign) else param
             if isinstance(target, Splat):
-                self.assign(target.value, values[at:], here=True)
+                given: object = rest if target.named else values[at:]
+                if alone and self.language == "python" and isinstance(target.value, Name):
+                    given = Ref(target.value.name)
+                self.assign(target.value, given, here=True)
                 at = len(values)
                 continue
             name = target.name if isinstance(target, Name) else ""
             if name.lstrip("$") in named and name:
                 value = named[name.lstrip("$")]
-            elif at < len(values):
+                rest.pop(name.lstrip("$"), None)
+            elif at < len(values) and not (isinstance(param, Assign) and param.op == "named"):
                 value = values[at]
                 at += 1
+            elif name in func.defaults:
+                value = func.defaults[name]
             elif isinstance(param, Assign) and not isinstance(param.value, Const | None):
                 value = self.walk(param.value)
             elif isinstance(param, Assign) and isinstance(param.value, Const) and param.value.value is not None:

@@ -19,7 +19,7 @@ from shellward.command.follow.nodes import (
     Seq,
 )
 
-_DECLARES = frozenset(
+DECLARES = frozenset(
     (
         "var",
         "let",
@@ -39,6 +39,7 @@ _DECLARES = frozenset(
         "declare",
     )
 )
+"""Words that may stand before a name that is declared."""
 
 
 _DECLARING = {
@@ -95,7 +96,7 @@ class Defining(Loops, ABC):
         items: list[Node] = []
         while self.token.kind != "end" and not self.accept("}"):
             before = self.at
-            while self.is_name(*_DECLARES, "async", "get", "set", "function"):
+            while self.is_name(*DECLARES, "async", "get", "set", "function"):
                 self.at += 1
             method = self.take()
             if method.kind == "op" and method.text not in {";", "*", "#", "}", "?"}:
@@ -191,7 +192,7 @@ class Defining(Loops, ABC):
     def declaration(self, word: str) -> Node:
         """Read ``let``, ``my`` and their like."""
         self.at += 1
-        if self.is_name("function", "class", "async", *_DECLARES):
+        if self.is_name("function", "class", "async", *DECLARES):
             return self.statement()
         if word == "local" and self.language == "perl" and self.token.kind == "name" and self.ahead().text == ";":
             self.at += 1

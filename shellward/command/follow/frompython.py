@@ -16,17 +16,23 @@ from shellward.command.follow.nodes import (
     Import,
     Index,
     Join,
+    Jump,
     Loop,
     Member,
     Name,
     Node,
+    Outer,
     Pairs,
+    Raise,
+    Remove,
     Return,
     Seq,
+    Spelled,
     Splat,
     Template,
     Tried,
     Unary,
+    Yield,
 )
 from shellward.command.follow.things import Bytes
 
@@ -74,30 +80,33 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
         case ast.AugAssign(target=target, op=op, value=value):
             return Assign(expression(target), expression(value), _OPS.get(type(op), "?"))
         case ast.For() | ast.AsyncFor():
-            return Block([Loop(expression(node.target), expression(node.iter), block(node.body)), block(node.orelse)])
+            other = block(node.orelse) if node.orelse else None
+            return Loop(expression(node.target), expression(node.iter), block(node.body), other=other)
         case ast.While():
-            return Choice(expression(node.test), block(node.body), block(node.orelse), repeats=True)
+            other = block(node.orelse) if node.orelse else None
+            return Choice(expression(node.test), block(node.body), other, repeats=True)
         case ast.If():
             return Choice(expression(node.test), block(node.body), block(node.orelse))
         case ast.With() | ast.AsyncWith():
             held: list[Node] = []
             for item in node.items:
-                opened = expression(item.context_expr)
+                opened: Node = Call(Name("@entered"), [expression(item.context_expr)])
                 held.append(Assign(expression(item.optional_vars), opened) if item.optional_vars else opened)
             return Block([*held, block(node.body)])
         case ast.Try() | ast.TryStar():
             handlers: list[Node] = []
             for handler in node.handlers:
                 handlers += [expression(handler.type)] if handler.type else []
-                handlers.append(Choice(Name("@raised"), block(handler.body)))
-            return Tried(Block([block(node.body), *handlers, block(node.orelse)]), block(node.finalbody))
+                named: list[Node] = [Assign(Name(handler.name), Name("@raised"))] if handler.name else []
+                handlers.append(Choice(Name("@raised"), Block([*named, block(handler.body)])))
+            return Tried(block(node.body), Block([*handlers, block(node.orelse)]), block(node.finalbody))
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             said_of = [*_said(node.args), *([expression(node.returns)] if node.returns else [])]
-            made_of = Function(_params(node.args), block(node.body), node.name)
+            made_of = Function(_params(node.args), block(node.body), node.name, yields=_yields(node))
             return _decorated(Block([*said_of, made_of]) if said_of else made_of, node)
         case ast.ClassDef():
             bases = [*map(expression, node.bases), *(expression(word.value) for word in node.keywords)]
-            return _decorated(Class(node.name, block(node.body), bases), node)
+            return _decorated(Class(node.name, block(node.body), bases, _is_odd(node), _fields(node)), node)
         case ast.Return(value=returned):
             return Return(expression(returned) if returned else None)
         case ast.Import(names=names):
@@ -112,30 +121,122 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
                 ]
             )
         case ast.Match():
-            cases: list[Node] = [expression(node.subject)]
-            for case in node.cases:
-                cases += [expression(case.guard)] if case.guard else []
-                cases.append(Choice(Name("@matched"), block(case.body)))
-            return Block(cases)
-        case ast.Raise(exc=raised, cause=cause) if raised is not None:
-            return Block([expression(raised), expression(cause)]) if cause else expression(raised)
+            return _matched(node)
+        case ast.Raise(exc=raised, cause=cause):
+            return Raise([expression(one) for one in (raised, cause) if one is not None])
+        case ast.Break() | ast.Continue():
+            return Jump(again=isinstance(node, ast.Continue))
+        case ast.Global(names=given_names) | ast.Nonlocal(names=given_names):
+            return Outer(given_names, near=isinstance(node, ast.Nonlocal))
         case ast.Assert(test=test, msg=msg):
             return Block([expression(test), expression(msg)]) if msg else expression(test)
         case ast.Delete(targets=targets):
-            return Block([expression(target) for target in targets])
+            return Remove([expression(target) for target in targets])
     return Const(None)
 
 
 def _decorated(made: Node, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Node:
-    for decorator in node.decorator_list:
-        made = Block([made, Call(expression(decorator), [Name(node.name)])])
+    for decorator in reversed(node.decorator_list):
+        changed = Call(Name("@decorated"), [Name(node.name), expression(decorator)])
+        made = Block([made, Assign(Name(node.name), changed)])
     return made
 
 
+def _is_odd(node: ast.ClassDef) -> bool:
+    """Tell whether a class is made by another class than usual, which may change it."""
+    made_by = [word.value for word in node.keywords if word.arg in {None, "metaclass"}]
+    return any(ast.dump(one).find("'ABCMeta'") < 0 for one in made_by)
+
+
+def _fields(node: ast.ClassDef) -> list[str]:
+    """The attributes that a class says something of."""
+    said = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+    return [
+        one.target.id
+        for one in said
+        if isinstance(one.target, ast.Name) and "ClassVar" not in ast.dump(one.annotation)[:80]
+    ]
+
+
+def _yields(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function makes its values one by one."""
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(one)
+    return False
+
+
+def _matched(node: ast.Match) -> Node:
+    """``match``: a chain of choices; what a pattern asks that is not known here is not known."""
+    subject = Name("@subject")
+    made: Node | None = None
+    for case in reversed(node.cases):
+        test, given = _pattern(case.pattern, subject)
+        if case.guard:
+            test = Join("and", [test, Block([*given, expression(case.guard)])])
+        made = Choice(test, Block([*given, block(case.body)]), made)
+    return Block([Assign(subject, expression(node.subject)), made or Const(None)])
+
+
+def _pattern(pattern: ast.pattern, subject: Node) -> tuple[Node, list[Node]]:  # noqa: PLR0911  # one kind after the other
+    """What a pattern asks of a value, and the names that it gives to parts of it."""
+    match pattern:
+        case ast.MatchValue(value=value):
+            return Join("==", [subject, expression(value)]), []
+        case ast.MatchAs(pattern=None, name=name):
+            return Const(True), [Assign(Name(name), subject)] if name else []
+        case ast.MatchAs(pattern=inner, name=name) if inner is not None:
+            test, given = _pattern(inner, subject)
+            return test, [*given, *([Assign(Name(name), subject)] if name else [])]
+        case ast.MatchOr(patterns=patterns):
+            found = [_pattern(one, subject) for one in patterns]
+            return Join("or", [test for test, _ in found]), [one for _, given in found[:1] for one in given]
+        case ast.MatchSequence(patterns=patterns):
+            return _sequence(patterns, subject)
+        case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+            found = [_pattern(one, Index(subject, [expression(k)])) for k, one in zip(keys, patterns, strict=True)]
+            given = [one for _, more in found for one in more]
+            return Join("and", [Name("@matched"), *(test for test, _ in found)]), [
+                *given, *([Assign(Name(rest), Name("@matched"))] if rest else [])
+            ]  # fmt: skip
+        case ast.MatchClass(cls=kind, patterns=patterns):
+            asked = Call(Name("isinstance"), [subject, expression(kind)])
+            found = [_pattern(one, Name("@matched")) for one in [*patterns, *pattern.kwd_patterns]]
+            return (Join("and", [asked, Name("@matched")]) if found else asked), [
+                one for _, more in found for one in more
+            ]
+    return Name("@matched"), []
+
+
+def _sequence(patterns: list[ast.pattern], subject: Node) -> tuple[Node, list[Node]]:
+    """``case [a, 'b', *rest]``."""
+    star = next((at for at, one in enumerate(patterns) if isinstance(one, ast.MatchStar)), None)
+    count = len(patterns) - (star is not None)
+    tests: list[Node] = [
+        Call(Name("isinstance"), [subject, Name("list")]),
+        Join("==" if star is None else ">=", [Call(Name("len"), [subject]), Const(count)]),
+    ]
+    given: list[Node] = []
+    for at, one in enumerate(patterns):
+        back = at - len(patterns)
+        if isinstance(one, ast.MatchStar):
+            end = Const(back + 1) if back < -1 else None
+            given += [Assign(Name(one.name), Index(subject, [Const(at), end, None], slices=True))] if one.name else []
+            continue
+        test, more = _pattern(one, Index(subject, [Const(at if star is None or at < star else back)]))
+        tests.append(test)
+        given += more
+    return Join("and", tests), given
+
+
 def _said(args: ast.arguments) -> list[Node]:
-    """What is evaluated when a function is made: calls in defaults and in what is said of its parameters."""
+    """What is evaluated when a function is made, besides its defaults: what is said of its parameters."""
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *(one for one in (args.vararg, args.kwarg) if one)]
-    found = [*args.defaults, *args.kw_defaults, *(one.annotation for one in every)]
+    found = [one.annotation for one in every]
     return [expression(one) for one in found if one is not None and not isinstance(one, ast.Constant | ast.Name)]
 
 
@@ -157,7 +258,9 @@ def _params(args: ast.arguments) -> list[Node]:
     if args.vararg:
         made.append(Splat(Name(args.vararg.arg)))
     for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=False):
-        made.append(Assign(Name(arg.arg), expression(default) if default else Const(None)))
+        made.append(Assign(Name(arg.arg), expression(default) if default else Const(None), "named"))
+    if args.kwarg:
+        made.append(Splat(Name(args.kwarg.arg), named=True))
     return made
 
 
@@ -185,8 +288,10 @@ def expression(node: ast.expr) -> Node:  # noqa: C901, PLR0911, PLR0912  # one k
             return Unary(_UNARY.get(type(op), "?"), expression(operand))
         case ast.IfExp(test=test, body=body, orelse=other):
             return Choice(expression(test), expression(body), expression(other))
-        case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
+        case ast.List(elts=elts) | ast.Tuple(elts=elts):
             return Seq([expression(elt) for elt in elts])
+        case ast.Set(elts=elts):
+            return Call(Name("@set"), [Seq([expression(elt) for elt in elts])])
         case ast.Dict(keys=keys, values=values):
             return Pairs([(expression(k) if k else None, expression(v)) for k, v in zip(keys, values, strict=True)])
         case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper, step=step)):
@@ -200,24 +305,27 @@ def expression(node: ast.expr) -> Node:  # noqa: C901, PLR0911, PLR0912  # one k
         case ast.JoinedStr(values=values):
             return Template([expression(value) for value in values])
         case ast.FormattedValue(value=value, format_spec=spec):
-            return Index(Seq([expression(value), expression(spec)]), [Const(0)]) if spec else expression(value)
+            said_how = chr(node.conversion) if node.conversion > 0 else ""
+            return Spelled(expression(value), said_how, expression(spec) if spec else None)
         case ast.Lambda(args=args, body=body):
             said = _said(args)
             function = Function(_params(args), expression(body))
             return Block([*said, function]) if said else function
         case ast.NamedExpr(target=target, value=value):
             return Assign(expression(target), expression(value))
-        case ast.ListComp(elt=elt) | ast.SetComp(elt=elt) | ast.GeneratorExp(elt=elt):
+        case ast.ListComp(elt=elt) | ast.GeneratorExp(elt=elt):
             return _comprehension(expression(elt), node.generators)
+        case ast.SetComp(elt=elt):
+            return Call(Name("@set"), [_comprehension(expression(elt), node.generators)])
         case ast.DictComp(key=key, value=value):
             pairs = _comprehension(Seq([expression(key), expression(value)]), node.generators)
             return Call(Name("dict"), [pairs])
         case ast.Await(value=value):
             return expression(value)
         case ast.Yield(value=given) if given is not None:
-            return expression(given)
+            return Yield(expression(given))
         case ast.YieldFrom(value=value):
-            return expression(value)
+            return Yield(expression(value), each=True)
     return Const(None)
 
 

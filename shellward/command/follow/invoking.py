@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from shellward.command.actions import Action
+from shellward.command.follow import pylists, pythonic
+from shellward.command.follow.classes import Classes
 from shellward.command.follow.library import function
 from shellward.command.follow.methods import MISSING, of_list, of_pairs, of_text
-from shellward.command.follow.names import Names, callable_thing
+from shellward.command.follow.names import callable_thing
 from shellward.command.follow.things import (
     CALLABLE,
+    Above,
     Func,
     Klass,
     Obj,
@@ -23,14 +27,23 @@ from shellward.command.follow.things import (
 )
 from shellward.command.values import CUT, OPEN, only_markers, unknown
 
-_WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
-_MAPPERS = frozenset(
+WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
+"""Methods that write to what they are called on."""
+MAPPERS = frozenset(
     ("map", "each", "forEach", "flatMap", "flat_map", "collect", "select", "filter", "reject", "each_with_index", "some",
      "every", "any?", "all?", "find", "detect", "imap", "starmap", "map_async", "imap_unordered", "array_map", "array_walk",
      "array_filter", "lapply", "sapply", "vapply", "walk", "foreach", "times", "each_entry", "each_char", "each_line",
      "each_pair", "each_slice", "filter_map", "executeAll", "findIndex", "partition", "group_by", "sort_by", "upto",
      "each_byte", "each_child", "each_key", "each_value", "Map", "Enum.each", "Enum.map", "broadcast")
 )  # fmt: skip
+"""Methods that call what they are given with each element."""
+_CHANGE = frozenset(
+    ("append", "extend", "insert", "pop", "remove", "index", "count", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
+     "discard", "appendleft", "popleft", "extendleft", "rotate")
+)  # fmt: skip
+"""Methods that change what they are called on, or look at all of it."""
+_RUNS = frozenset(("process", "exec-list", "exec-mode", "spawn", "eval"))
+"""Kinds of calls that run what they are given."""
 _FOLDS = frozenset(("reduce", "inject", "reduceRight", "array_reduce", "Reduce", "fold"))
 
 
@@ -39,7 +52,7 @@ _TEXT_METHODS = frozenset(
 )
 
 
-class Calls(Names, ABC):
+class Calls(Classes, ABC):
     """Calls of functions, methods and what takes functions."""
 
     @abstractmethod
@@ -61,7 +74,10 @@ class Calls(Names, ABC):
                 return func.native([*func.args, *args])
             return self.call(func.func, [*func.args, *args], {**func.named, **named})
         if isinstance(func, Klass):
-            return self._made(func, args, named)
+            return self.made(func, args, named)
+        if isinstance(func, Obj) and self.language == "python":
+            found = self.attribute(func, "__call__")
+            return unknown("code") if isinstance(found, Ref) else self.call(found, args, named)
         if isinstance(func, Ref):
             return self.native(func, args, named)
         if isinstance(func, str) and self.language == "awk" and func:
@@ -70,15 +86,7 @@ class Calls(Names, ABC):
             return self.call(self.look_up(func.lstrip("&")), args, named)
         return unknown("code")
 
-    def _made(self, klass: Klass, args: list[object], named: dict[str, object]) -> object:
-        made = Obj(klass)
-        for name in ("__init__", "constructor", "initialize", "__construct"):
-            found = klass.attrs.get(name)
-            if isinstance(found, Func):
-                self.apply(Func(found.params, found.body, found.scope, name, made, found.called), args, named)
-        return made
-
-    def call_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: PLR0911
+    def call_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911
         """Call ``owner.name(args)``."""
         if (
             name in {"send", "public_send", "__send__"}
@@ -86,21 +94,36 @@ class Calls(Names, ABC):
             and self.language == "ruby"
             and not (isinstance(owner, Ref) and owner.opened)
         ):
-            return self.call_method(owner, text(args[0]), args[1:], named)
+            return self._sent(owner, text(args[0]), args[1:], named)
         if name == "__class__":
             return self.call(Ref("str"), args, named)
         if isinstance(owner, Ref):
             return self._reference(owner, name, args, named)
         if isinstance(owner, Klass) and name == "new":
-            return self._made(owner, args, named)
+            return self.made(owner, args, named)
         if isinstance(owner, Func | Partial):
             return self._function_method(owner, name, args, named)
-        if isinstance(owner, Obj | Klass):
+        if isinstance(owner, Obj) and self.language == "ruby" and owner.klass.get(name, MISSING) is MISSING:
+            found = owner.attrs.get(name, owner.attrs.get(f"@{name}", MISSING))
+            if found is not MISSING and not args:
+                return found
+            found = owner.klass.get("method_missing", None)
+            if isinstance(found, Func):
+                return self.apply(replace(found, bound=owner), [name, *args], named)
+        if isinstance(owner, Obj | Klass | Above):
             return self.call(self.member(owner, name), args, named)
         if isinstance(owner, dict) and name in owner:
             return self.call(owner[name], args, named)
         found = self.method(owner, name, args, named)
         return self.otherwise(Ref(f'"".{name}', only_markers(text(owner))), args, named) if found is MISSING else found
+
+    def _sent(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
+        """``send`` of Ruby: an object without such a method has the functions of the language."""
+        has = isinstance(owner, Obj | Klass) and not isinstance(self.member(owner, name), Ref)
+        has = has or (isinstance(owner, Ref) and self.kind(f"{owner.path}.{name}") is not None)
+        if not has and self.kind(name) in _RUNS:
+            return self.call(self.look_up(name), args, named)
+        return self.call_method(owner, name, args, named)
 
     def _function_method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
         if name == "call" and self.language == "javascript":
@@ -113,11 +136,13 @@ class Calls(Names, ABC):
             return owner
         return self.call(owner, args, named)
 
-    def _reference(self, owner: Ref, name: str, args: list[object], named: dict[str, object]) -> object:
+    def _reference(self, owner: Ref, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: PLR0911
         """A method of something that the language brings along."""
+        if name in {"to_proc", "unbind", "curry"} and self.language == "ruby" and self.kind(owner.path):
+            return owner
         if name in {"call", "apply", "bind", "()"} and (self.kind(owner.path) or owner.path in {"eval", "Function"}):
             return self._function_method(owner, name, args, named)
-        if (owner.opened or owner.file) and name in _WRITES:
+        if (owner.opened or owner.file) and name in WRITES:
             return self.written(owner, [self.printed.pop()] if owner.path == "@pipe()" and self.printed else args)
         if owner.path == "module" or (name == "require" and self.language == "javascript"):
             return self.native(Ref(name), args, named)
@@ -128,20 +153,24 @@ class Calls(Names, ABC):
             return self.call_method(target, "()", args, named) if not isinstance(target, str | list) else target
         return self.native(target, args, named)
 
-    def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911
+    def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Call a method of a constant; MISSING when none is known."""
         if args and isinstance(args[-1], CALLABLE) | (
-            isinstance(args[-1], Ref) and (name in _MAPPERS or name == "then")
+            isinstance(args[-1], Ref) and (name in MAPPERS or name == "then")
         ):
             return self.callback(owner, name, args)
         if isinstance(owner, PathText):
             done = self._path_method(owner, name, args)
             if done is not MISSING:
                 return done
-        if isinstance(owner, str) and name == "format" and self.language == "python":
-            return self.interpolate(owner, args, named)
+        if self.language == "python":
+            found = self.of_python(owner, name, args, named)
+            if found is not MISSING:
+                return found
         if isinstance(owner, str):
             found = of_text(name, owner, args, self.language)
+            if name == "decode" and self.language == "python":
+                found = pythonic.decoded(found)
             if found is MISSING and (name in _TEXT_METHODS or name in {"decode", "toString"}):
                 return self.pure.method(name, str(owner), [plain(arg) for arg in args])
             if found is MISSING and name == "execute" and self.language == "java":
@@ -158,6 +187,21 @@ class Calls(Names, ABC):
         if isinstance(owner, int | float):
             return function(name, [owner, *args], named, self.language) if name != "to_s" else text(owner)
         return MISSING
+
+    def of_python(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
+        """Call a method of a constant as Python does; MISSING when that is not known."""
+        if isinstance(owner, str) and name in {"format", "format_map"}:
+            if name == "format_map":
+                args, named = [], args[0] if args and isinstance(args[0], dict) else {}
+            return self.interpolate(owner, args, named)
+        if isinstance(owner, str):
+            return pythonic.method(name, owner, args, named)
+        if isinstance(owner, list | dict) and name in _CHANGE:
+            self.left -= len(owner) >> 4
+            self.changing(owner)
+        if isinstance(owner, list):
+            return pylists.of_list(owner, name, args, named)
+        return pylists.of_pairs(owner, name, args, named) if isinstance(owner, dict) else MISSING
 
     def _packed(self, template: str, values: list[object]) -> object:
         if template[:1] in "cCUnW" and template:

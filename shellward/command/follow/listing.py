@@ -262,7 +262,7 @@ class Listing(Cursor, ABC):
         if after.kind == "value":
             return True
         if after.kind == "name":
-            return after.text not in _BLOCK_WORDS
+            return after.text not in _BLOCK_WORDS or after.text in self.names
         if after.text in {"[", "->", "*", "&", "-", "::", "**"}:
             return not after.gap
         return after.text == "!"

@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from shellward.command.actions import MAX_CALLS, Action
-from shellward.command.follow.branching import DEPTH, Branching, Returned
-from shellward.command.follow.methods import MISSING, braced
+from shellward.command.follow.branching import DEPTH, Branching, Raised, Returned
+from shellward.command.follow.methods import MISSING
 from shellward.command.follow.names import modules
 from shellward.command.follow.nodes import (
     Assign,
@@ -25,26 +25,33 @@ from shellward.command.follow.nodes import (
     Import,
     Index,
     Join,
+    Jump,
     Loop,
     Member,
     Name,
     Node,
+    Outer,
     Pairs,
+    Raise,
+    Remove,
     Return,
     Seq,
     Shell,
+    Spelled,
     Splat,
     Template,
     Tried,
     Unary,
+    Yield,
     calls,
 )
+from shellward.command.follow.pythonic import spelled, written
 from shellward.command.follow.things import (
+    Bytes,
+    Exhausted,
     Func,
     Given,
-    Klass,
     Obj,
-    Partial,
     Ref,
     Scope,
     elements,
@@ -66,10 +73,6 @@ _JAVASCRIPT = frozenset(("child_process", "fs", "vm", "process"))
 """Modules whose functions are known by their own names."""
 
 
-class Exhausted(Exception):  # noqa: N818  # control flow inside this package
-    """The program costs more than it may."""
-
-
 class Machine(Branching):
     """Follows one program.
 
@@ -85,9 +88,9 @@ class Machine(Branching):
         self.left = STEPS
         self.depth = 0
         self.unsure = 0
-        self.maybe = 0
-        """Branches around what is walked that may not be taken."""
-        self.scope = Scope()
+        self.within: int | None = None
+        self.jumps = self.skips = self.ends = 0
+        self.yielded: list[object] = []
         self.functions: list[Func] = []
         self.trees: list[Node] = []
         self.reached: set[int] = set()
@@ -98,6 +101,8 @@ class Machine(Branching):
             Choice: self._choice, Template: self._template, Shell: self._shell, Assign: self._assign,
             Function: self._function, Class: self._class, Block: self._block, Loop: self._loop,
             Return: self._return, Import: self._import, Tried: self._tried,
+            Yield: self._yield, Jump: self._jump, Raise: self._raise, Outer: self.outer, Remove: self.remove,
+            Spelled: self._spelled,
         }  # fmt: skip
 
     def follow(self, node: Node) -> None:
@@ -107,7 +112,7 @@ class Machine(Branching):
             lines = [*self.start.stdin.splitlines()[:20]] or lines
         for line in lines:
             self.current = line
-            with suppress(Returned):
+            with suppress(Returned, Raised):
                 self.walk(node)
         for _ in range(40):
             waiting = [made for made in self.functions if not made.called]
@@ -115,7 +120,8 @@ class Machine(Branching):
                 return
             first = waiting[0]
             first.called.append(True)
-            self.apply(first, [], {}, alone=True)
+            with suppress(Raised):
+                self.apply(first, [], {}, alone=True)
         self.gap = True
 
     def everything(self) -> bool:
@@ -149,6 +155,8 @@ class Machine(Branching):
                 return own.attrs.get(name, Ref(name))
         scope: Scope | None = self.scope
         while scope is not None:
+            if name in scope.elsewhere:
+                scope = scope.elsewhere[name]
             if name in scope.names:
                 return scope.names[name]
             scope = scope.outer
@@ -168,14 +176,21 @@ class Machine(Branching):
             if name in scope.names:
                 break
             scope = scope.outer
+        if self.language == "python":
+            scope = self.scope.elsewhere.get(name)
         names = (scope if scope is not None and not here else self.scope).names
+        if self.journal is not None:
+            self.journal.append((names, name, names.get(name, MISSING)))
         self.gap = self.gap or self._hides(names.get(name, Ref(name) if self.maybe else MISSING), value)
         names[name] = value
 
     def _hides(self, before: object, value: object) -> bool:
         """Tell whether a name may stand for something else which matters, too."""
         if self.maybe and isinstance(before, str | list) and before not in ("", []) and before is not value:
-            return bool(text(before) != text(value))
+            differs = text(before) != text(value)
+            if differs and self.journal is None and self.language == "python":
+                self.may_be(text(value), text(before))
+            return differs
         if not isinstance(before, Ref) or before is value or "(" in before.path:
             return False
         if before.path in _JAVASCRIPT and self.language == "javascript":
@@ -199,7 +214,7 @@ class Machine(Branching):
             return text(owner)
         if node.inclusive and end is not None:
             end = None if end == -1 else end + 1
-        return owner[start:end:step]
+        return Bytes(owner[start:end:step]) if isinstance(owner, Bytes) else owner[start:end:step]
 
     def _seq(self, node: Seq) -> object:
         return self.given(node.items)
@@ -229,7 +244,15 @@ class Machine(Branching):
         return made
 
     def _template(self, node: Template) -> object:
-        return held("".join(text(self.walk(part)) for part in node.parts))
+        parts = [self.walk(part) for part in node.parts]
+        if self.language == "python":
+            parts = [written(self.in_words(part)) for part in parts]
+        return held("".join(map(text, parts)))
+
+    def _spelled(self, node: Spelled) -> object:
+        value = self.walk(node.value)
+        spec = text(self.walk(node.spec)) if node.spec is not None else ""
+        return spelled(self.in_words(value) if node.conversion != "r" else value, node.conversion, spec)
 
     def _shell(self, node: Shell) -> object:
         self.reached.add(id(node))
@@ -264,23 +287,28 @@ class Machine(Branching):
         return None
 
     def _function(self, node: Function) -> object:
-        made = Func(node.params, node.body, self.scope, node.name)
+        scope = self.scope
+        while scope.of_class and scope.outer is not None and self.language == "python":
+            scope = scope.outer
+        made = Func(node.params, node.body, scope, node.name, yields=node.yields)
+        if self.language == "python":
+            for param in node.params:
+                if isinstance(param, Assign) and isinstance(param.target, Name):
+                    made.defaults[param.target.name] = self.walk(param.value)
         self.functions.append(made)
         if node.name:
             self.bind(node.name, made, here=True)
         return made
 
     def _class(self, node: Class) -> object:
-        before, self.scope = self.scope, Scope({}, self.scope)
+        bases = [self.walk(base) for base in node.bases]
+        before, self.scope = self.scope, Scope({}, self.scope, of_class=True)
         try:
             self.walk(node.body)
-            bases = [self.walk(base) for base in node.bases]
-            own = self.scope.names
-            for base in bases:
-                own = {**base.attrs, **own} if isinstance(base, Klass) else own
-            made = Klass(node.name, own)
+            made = self.make_class(node.name, self.scope.names, bases, node.said)
         finally:
             self.scope = before
+        self.gap = self.gap or node.odd
         self.bind(node.name, made, here=True)
         return made
 
@@ -290,6 +318,8 @@ class Machine(Branching):
         value = self.walk(node.value)
         if node.op:
             before = self.walk(node.target)
+            if self.language == "python" and isinstance(before, list | dict) and node.op in {"+", "|"}:
+                return self.grown(before, value)
             if node.op in {"||", "??", "or"}:
                 value = before if not isinstance(before, Ref) else value
             else:
@@ -312,11 +342,17 @@ class Machine(Branching):
             value = self.walk(word)
             if key == "**":
                 named.update({text(k): v for k, v in value.items()} if isinstance(value, dict) else {})
+                self.gap = self.gap or not (isinstance(value, dict) or self._of_no_matter(func))
             else:
                 named[key] = value
         if isinstance(func, Member):
             return self.call_method(self.walk(func.owner), func.name, args, named)
         return self.call(self.walk(func), args, named)
+
+    def _of_no_matter(self, func: Node) -> bool:
+        """Tell whether what is called is the library's and does nothing that matters."""
+        found = self.look_up(func.name) if isinstance(func, Name) else None
+        return isinstance(found, Ref) and self.kind(found.path) is None
 
     def apply(self, func: Func, args: list[object], named: dict[str, object], *, alone: bool = False) -> object:
         """Call a function of the program; ``alone`` when nothing says what it is given."""
@@ -326,24 +362,31 @@ class Machine(Branching):
             return unknown("code")
         before, self.scope = self.scope, Scope({}, func.scope)
         unsure, self.unsure = self.unsure, 0
+        within, self.within = self.within, None
+        skips, self.skips, ends, self.ends = self.skips, 0, self.ends, 0
         returned, self.returned = self.returned, []
+        yielded, self.yielded = self.yielded, []
         self.depth += 1
         try:
+            self.scope.names["@func"] = func
             self.bind_params(func, args, named, alone=alone)
             value = self.walk(func.body)
         except Returned as end:
-            value = end.value
+            value = self._one_of(self.returned, end.value)
+        except Raised:
+            if not unsure and not alone:
+                raise
+            self.gap, value = True, None
         else:
             if self.returned:
-                value = self.returned[-1]
+                value = self._one_of(self.returned, self.returned[-1])
         finally:
-            self.scope, self.unsure, self.returned = before, unsure, returned
+            made, self.yielded = self.yielded, yielded
+            self.scope, self.unsure, self.within, self.returned = before, unsure, within, returned
+            self.skips, self.ends = skips, ends
             self.depth -= 1
-        return value
+        return made if func.yields else value
 
-    def interpolate(self, template: str, args: list[object], named: dict[str, object]) -> str:
-        """Apply ``format`` of Python."""
-        return braced(template, args, named)
-
-
-__all__ = ["Exhausted", "Machine", "Partial"]
+    def _one_of(self, others: list[object], value: object) -> object:
+        """Return what a function returns that may return something else."""
+        return self.either(others, value) if others and self.language == "python" else value

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shellward.command.calls import CALLS
 from shellward.command.follow.acting import Acting
 from shellward.command.follow.methods import MISSING
+from shellward.command.follow.pythonic import is_method
 from shellward.command.follow.things import (
     CALLABLE,
+    Above,
+    Bytes,
     Func,
     Given,
     Klass,
@@ -19,6 +22,7 @@ from shellward.command.follow.things import (
     Partial,
     PathText,
     Ref,
+    Scope,
     known,
     number,
     text,
@@ -97,10 +101,16 @@ class Names(Acting, ABC):
         self.parse = parse
         self.pure = _Pure(language, self.decoded)
         self.left = 0
+        self.scope = Scope()
         self.returned: list[object] = []
         self.current: str | None = None
         """The line at hand, of what is read line by line."""
         self.evaluated = 0
+        self.maybe = 0
+        """Branches around what is walked that may not be taken."""
+        self.journal: list[tuple[Any, object, object]] | None = None
+        """While what is walked is known not to be done: what was changed (a dictionary, a key, its value before; or a
+        list and what stood in it), so that it is as it was afterwards."""
         self.gap = False
         """Something was left out, or may be other than it is taken for."""
 
@@ -133,6 +143,26 @@ class Names(Acting, ABC):
     @abstractmethod
     def method(self, owner: object, name: str, args: list[object], named: dict[str, object]) -> object:
         """Call a method of a constant."""
+
+    @abstractmethod
+    def changing(self, owner: dict[object, object] | list[object], key: object = None) -> None:
+        """Note that an element is about to change."""
+
+    @abstractmethod
+    def takes(self, owner: Obj, name: str, value: object) -> bool:
+        """Give an attribute to a class that handles that itself; tell whether it does."""
+
+    @abstractmethod
+    def attribute(self, owner: Obj, name: str) -> object:
+        """Return an attribute of an object."""
+
+    @abstractmethod
+    def seen(self, found: object, owner: Obj | Klass) -> object:
+        """Return what is found in a class as it is seen from an object, or from the class."""
+
+    @abstractmethod
+    def above(self, owner: Above, name: str) -> object:
+        """Return ``super().name``."""
 
     @abstractmethod
     def interpolate(self, template: str, args: list[object], named: dict[str, object]) -> str:
@@ -179,19 +209,31 @@ class Names(Acting, ABC):
         words = self.current.split(self.start.split or None)
         return self.current if not at else words[at - 1] if 0 < at <= len(words) else ""
 
-    def member(self, owner: object, name: str) -> object:  # noqa: PLR0911
+    def member(self, owner: object, name: str) -> object:  # noqa: C901, PLR0911
         """Return ``owner.name``."""
         if isinstance(owner, Obj):
             return self.attribute(owner, name)
         if isinstance(owner, Klass):
-            return owner.attrs.get(name, Ref(f"{owner.name}.{name}"))
+            found = owner.get(name, MISSING)
+            return Ref(f"{owner.name}.{name}") if found is MISSING else self.seen(found, owner)
+        if isinstance(owner, Above):
+            return self.above(owner, name)
+        if self.language == "python" and isinstance(owner, str | list | dict) and is_method(name):
+            return Partial(None, native=lambda given: self.call_method(owner, name, given, {}))
         if isinstance(owner, dict):
             return owner[name] if name in owner else len(owner) if name in {"length", "size"} else Ref(f"{{}}.{name}")
+        if (
+            self.language == "python"
+            and name[:2] == "__"
+            and name != "__class__"
+            and isinstance(owner, str | list | int)
+        ):
+            return Ref(f"x.{name}")
         if isinstance(owner, PathText):
             parts = owner.rstrip("/").rpartition("/")
-            return {"parent": PathText(parts[0] or "/"), "name": parts[2], "stem": parts[2].partition(".")[0]}.get(
-                name, owner
-            )
+            stem, dot, suffix = parts[2].rpartition(".")
+            named = {"parent": PathText(parts[0] or "/"), "name": parts[2], "stem": stem or parts[2]}
+            return {**named, "suffix": dot + suffix if stem else ""}.get(name, owner)
         if name == "__class__":
             return Ref("str")
         if isinstance(owner, str | list):
@@ -204,13 +246,6 @@ class Names(Acting, ABC):
         if isinstance(owner, int | float) and self.language == "ruby":
             return self.call_method(owner, name, [], {})
         return Ref(f"x.{name}", text(owner) if isinstance(owner, str) else "")
-
-    def attribute(self, owner: Obj, name: str) -> object:
-        """Return an attribute of an object; a method knows the object."""
-        found = owner.attrs.get(name, owner.klass.attrs.get(name, MISSING))
-        if isinstance(found, Func):
-            return Func(found.params, found.body, found.scope, found.name, owner, found.called)
-        return Ref(f"{owner.klass.name}().{name}") if found is MISSING else found
 
     def reach(self, owner: Ref, name: str) -> object:  # noqa: C901, PLR0911
         """Follow a name below something that the language brings along."""
@@ -252,7 +287,7 @@ class Names(Acting, ABC):
             return letters[path]
         return Ref(path, owner.text, owner.opened, owner.pieces, owner.file)
 
-    def element(self, owner: object, key: object) -> object:  # noqa: PLR0911
+    def element(self, owner: object, key: object) -> object:  # noqa: C901, PLR0911
         """Return ``owner[key]``."""
         if isinstance(owner, dict):
             return owner.get(text(key), unknown("code"))
@@ -262,7 +297,8 @@ class Names(Acting, ABC):
                 found = self._by_name(owner, key) if isinstance(key, str) and self.language == "javascript" else MISSING
                 return found if found is not MISSING else unknown("code")
             at -= self.language in {"lua", "r", "julia"} and isinstance(owner, list)
-            return owner[at] if -len(owner) <= at < len(owner) else unknown("code")
+            found = owner[at] if -len(owner) <= at < len(owner) else unknown("code")
+            return ord(found) if isinstance(owner, Bytes) and isinstance(found, str) and len(found) == 1 else found
         if isinstance(owner, Ref):
             name = text(key)
             if self.language == "ruby" and self.kind(owner.path):
@@ -272,6 +308,8 @@ class Names(Acting, ABC):
             if isinstance(key, str) and OPEN not in name:
                 return self.reach(owner, name)
             return Ref(f"{owner.path}[]", owner.text, owner.opened)
+        if isinstance(owner, Obj) and self.language == "python":
+            return self.call(self.attribute(owner, "__getitem__"), [key], {})
         if isinstance(owner, Obj):
             return self.attribute(owner, text(key))
         if isinstance(owner, Func | Partial):  # of ruby

@@ -6,10 +6,11 @@ import re
 from abc import ABC
 
 from shellward.command.actions import Action
+from shellward.command.follow.invoking import MAPPERS, WRITES
 from shellward.command.follow.library import function
 from shellward.command.follow.methods import MISSING
 from shellward.command.follow.names import NAME, callable_thing, joined_path
-from shellward.command.follow.reflecting import Reflecting
+from shellward.command.follow.reflecting import MODULES_OF_PROGRAMS, Reflecting
 from shellward.command.follow.things import (
     CALLABLE,
     Bytes,
@@ -40,16 +41,6 @@ _READS_INPUT = re.compile(
     r"(?:^|\.)(?:stdin|STDIN|ARGF|\$stdin|\$<)(?:\.buffer)?\.(?:read|readline|readlines|gets|each_line|readpartial|each|lines)$"
     r"|^(?:input|raw_input|gets|readline|readlines|io\.read|io\.lines|fgets|stream_get_contents|io\.stdin\.read)$"
 )
-_WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
-_MAPPERS = frozenset(
-    ("map", "each", "forEach", "flatMap", "flat_map", "collect", "select", "filter", "reject", "each_with_index", "some",
-     "every", "any?", "all?", "find", "detect", "imap", "starmap", "map_async", "imap_unordered", "array_map", "array_walk",
-     "array_filter", "lapply", "sapply", "vapply", "walk", "foreach", "times", "each_entry", "each_char", "each_line",
-     "each_pair", "each_slice", "filter_map", "executeAll", "findIndex", "partition", "group_by", "sort_by", "upto",
-     "each_byte", "each_child", "each_key", "each_value", "Map", "Enum.each", "Enum.map", "broadcast")
-)  # fmt: skip
-_MODULES_OF_PROGRAMS = re.compile(r"(?:sh|shelljs|plumbum\.cmd|plumbum\.local)\.\w+$")
-"""Modules whose functions are the programs of the same name."""
 
 
 class Natives(Reflecting, ABC):
@@ -62,7 +53,7 @@ class Natives(Reflecting, ABC):
         path = ref.path
         self.left -= 8  # looking a name up costs as much
         last = re.split(r"\.|::|->|\\", path)[-1]
-        if (ref.opened or ref.file) and last in _WRITES:
+        if (ref.opened or ref.file) and last in WRITES:
             return self.written(ref, args)
         found = self.reflective(path, last, args, named)
         if found is not MISSING:
@@ -70,6 +61,8 @@ class Natives(Reflecting, ABC):
         if _PRINTS.match(path) and "file" not in named:
             if args and isinstance(args[0], Ref) and (args[0].opened or args[0].file):
                 return self.written(args[0], args[1:])
+            if self.language == "python":
+                args = [self.in_words(arg) for arg in args]
             self.prints(last, args, named, ends=not _NO_LINE_END.search(path))
             return True
         if path == "@field":
@@ -83,7 +76,7 @@ class Natives(Reflecting, ABC):
             return self.start.env(text(args[0])) if args else Ref("env")
         if _READS_INPUT.search(path) and (self.start.stdin is not None or not args):
             return self._input(last, args)
-        kind = None if _MODULES_OF_PROGRAMS.match(path) else self.kind(path)
+        kind = None if MODULES_OF_PROGRAMS.match(path) else self.kind(path)
         if kind == "eval":
             return self.evaluate_code(last, args, named)
         if kind is not None:
@@ -175,7 +168,7 @@ class Natives(Reflecting, ABC):
                 "map",
             }:
                 self.call(func, [Ref("given", ref.text if result is MISSING else text(result))], {})
-            elif last in _MAPPERS:
+            elif last in MAPPERS:
                 for item in [leaf for arg in rest[:2] for leaf in elements(arg)][:100]:
                     self.call(func, [item], {})
             elif isinstance(func, Ref) and "args" in named:

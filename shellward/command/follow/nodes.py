@@ -49,9 +49,10 @@ class Call:
 
 @dataclass(slots=True)
 class Splat:
-    """The elements of a list as arguments or elements."""
+    """The elements of a list as arguments or elements; as a parameter, what takes the rest, ``named`` or not."""
 
     value: Node
+    named: bool = False
 
 
 @dataclass(slots=True)
@@ -119,27 +120,31 @@ class Assign:
 
 @dataclass(slots=True)
 class Function:
-    """A function, a method, a block; ``name`` is empty for those without one."""
+    """A function, a method, a block; ``name`` is empty for those without one. With ``yields`` it makes a list."""
 
     params: list[Node]
     body: Node
     name: str = ""
+    yields: bool = False
 
 
 @dataclass(slots=True)
 class Class:
-    """A class and what stands in it."""
+    """A class and what stands in it; an ``odd`` one is made by another class than usual."""
 
     name: str
     body: Node
     bases: list[Node] = field(default_factory=list)
+    odd: bool = False
+    said: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Tried:
-    """What is done at last, however the body ends."""
+    """What is done when something is raised or nothing is, and what is done at last, however the body ends."""
 
     body: Node
+    caught: Node
     last: Node
 
 
@@ -152,20 +157,70 @@ class Block:
 
 @dataclass(slots=True)
 class Loop:
-    """``for target in values``; with ``collects`` it is an expression that makes a list of what the body gives."""
+    """``for target in values``; with ``collects`` it is an expression that makes a list of what the body gives.
+
+    ``other`` is done when it ends by itself.
+    """
 
     target: Node
     values: Node
     body: Node
     tests: list[Node] = field(default_factory=list)
     collects: bool = False
+    other: Node | None = None
 
 
 @dataclass(slots=True)
 class Return:
-    """``return``, ``yield``."""
+    """``return``."""
 
     value: Node | None = None
+
+
+@dataclass(slots=True)
+class Yield:
+    """``yield``; with ``each``, of the elements of a list."""
+
+    value: Node
+    each: bool = False
+
+
+@dataclass(slots=True)
+class Jump:
+    """``break``; with ``again``, ``continue``."""
+
+    again: bool = False
+
+
+@dataclass(slots=True)
+class Raise:
+    """``raise``; its parts are evaluated first."""
+
+    parts: list[Node]
+
+
+@dataclass(slots=True)
+class Outer:
+    """``global``, or ``nonlocal`` with ``near``: names that stand for those of a scope further out."""
+
+    names: list[str]
+    near: bool = False
+
+
+@dataclass(slots=True)
+class Remove:
+    """``del``."""
+
+    targets: list[Node]
+
+
+@dataclass(slots=True)
+class Spelled:
+    """A value within a text, with how it is written."""
+
+    value: Node
+    conversion: str = ""
+    spec: Node | None = None
 
 
 @dataclass(slots=True)
@@ -178,11 +233,17 @@ class Import:
 
 Node: TypeAlias = (
     Const | Name | Member | Index | Call | Splat | Seq | Pairs | Join | Unary | Choice | Template | Shell | Assign
-    | Function | Class | Tried | Block | Loop | Return | Import
+    | Function | Class | Tried | Block | Loop | Return | Yield | Jump | Raise | Outer | Remove | Spelled | Import
 )  # fmt: skip
 
 
-_PARTS: Final = {kind: tuple(kind.__slots__) for kind in get_args(Node)} | {Const: (), Name: (), Import: ()}
+_PARTS: Final = {kind: tuple(kind.__slots__) for kind in get_args(Node)} | {
+    Const: (),
+    Name: (),
+    Import: (),
+    Jump: (),
+    Outer: (),
+}
 """Where other nodes may be in one of each kind."""
 
 

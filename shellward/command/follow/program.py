@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shellward.command.follow.frompython import from_python
-from shellward.command.follow.machine import STEPS, Exhausted, Machine
+from shellward.command.follow.machine import STEPS, Machine
+from shellward.command.follow.things import Exhausted
 
 if TYPE_CHECKING:
     from shellward.command.actions import Action

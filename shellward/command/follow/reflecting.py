@@ -3,39 +3,64 @@
 from __future__ import annotations
 
 import re
-from abc import ABC
-from typing import TYPE_CHECKING
+import shlex
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 from shellward.command.actions import Action
+from shellward.command.follow import pylists
 from shellward.command.follow.invoking import Calls
 from shellward.command.follow.library import function
 from shellward.command.follow.methods import MISSING, of_list, of_text
 from shellward.command.follow.names import callable_thing, names_below
+from shellward.command.follow.pythonic import METHODS, represented, spelled, table, written
 from shellward.command.follow.things import (
     CALLABLE,
+    Bytes,
+    Default,
+    Exhausted,
     Func,
+    Klass,
+    Obj,
     Partial,
+    PathText,
     Ref,
+    Scope,
     elements,
+    known,
     plain,
     text,
+    truth,
 )
 from shellward.command.values import OPEN, known_part, only_markers, unknown
 
 if TYPE_CHECKING:
     from shellward.command.follow.nodes import Node
 
-_MODULES_OF_PROGRAMS = re.compile(r"(?:sh|shelljs|plumbum\.cmd|plumbum\.local)\.\w+$")
+MODULES_OF_PROGRAMS = re.compile(r"(?:sh|shelljs|plumbum\.cmd|plumbum\.local)\.\w+$")
 """Modules whose functions are the programs of the same name."""
+_PLACES = frozenset(("", "dict", "copy", "random", "math", "collections", "itertools", "builtins"))
+"""Where functions of pylists.py stand."""
+_OPERATORS = {"add": "+", "concat": "+", "iadd": "+", "iconcat": "+", "mul": "*", "mod": "%", "sub": "-", "truediv": "/",
+              "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "or_": "|", "and_": "&", "xor": "^"}  # fmt: skip
+_KINDS = (("bool", bool), ("str", str), ("list", list), ("dict", dict), ("int", int), ("float", float))
 _OBJECTS = re.compile(r"^Object\.(keys|values|entries|assign|getOwnPropertyNames)$|^Reflect\.(ownKeys)$")
 
 
 class Reflecting(Calls, ABC):
     """Functions that find, make or call functions, evaluate code, or are like no others."""
 
+    @abstractmethod
+    def combined(self, op: str, left: object, right: object) -> object:
+        """Apply an operator."""
+
     def reflective(self, path: str, last: str, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Functions that find, make or call functions; MISSING when it is none of them."""
         first = args[0] if args else None
+        if self.language == "python":
+            found = self._of_python(path, last, args, named)
+            if found is not MISSING:
+                return found
         if (
             last in {"__import__", "import_module", "require", "import", "createRequire", "binding", "require_relative"}
             and args
@@ -96,6 +121,10 @@ class Reflecting(Calls, ABC):
                 else args[1:]
             )
             return self.call(func, rest, {})
+        if self.language == "ruby" and args:
+            found = self._named_here(path, last, args)
+            if found is not MISSING:
+                return found
         if path in {"get", "match.fun", "getFunction"} and self.language == "r" and args:
             return self.look_up(text(first))
         if path in {"send", "public_send", "__send__"} and args and self.language == "ruby":
@@ -110,6 +139,131 @@ class Reflecting(Calls, ABC):
             return first if path != "Promise" else self.otherwise(Ref("Promise"), args, named)
         return MISSING
 
+    def _of_python(  # noqa: C901, PLR0911, PLR0912
+        self, path: str, last: str, args: list[object], named: dict[str, object]
+    ) -> object:
+        """What only Python has; MISSING when it is none of that."""
+        first = args[0] if args else None
+        if path == "super":
+            return self.super_of(args)
+        if path == "@decorated" and len(args) > 1:
+            return self.decorated(first, args[1])
+        if path == "@entered":
+            found = self.own(first, "__enter__", [])
+            if isinstance(first, list):  # what a function makes one by one
+                return first[0] if first else unknown("code")
+            return first if found is MISSING else found
+        if path in {"nullcontext", "contextlib.nullcontext", "contextlib.closing"} and args:
+            return first
+        if last == "field" and {"default", "default_factory", "init"} & set(named):
+            return Default(
+                named.get("default", unknown("code")),
+                named.get("default_factory"),
+                truth(named.get("init", True)) is not False,
+            )
+        if path == "getattr" and len(args) > 2 and isinstance(first, Obj | Klass):
+            found = self.member(first, text(args[1]))
+            return args[2] if isinstance(found, Ref) and known(args[1]) else found
+        if path == "setattr" and len(args) > 2 and isinstance(first, Obj | Klass):
+            attrs: dict[Any, object] = first.attrs
+            self.changing(attrs, text(args[1]))
+            attrs[text(args[1])] = args[2]
+            return None
+        if path in {"hasattr", "issubclass"} or (path == "isinstance" and len(args) > 1):
+            return self._is_a(first, args[1]) if path == "isinstance" else unknown("code")
+        if path in {"str", "format", "repr", "ascii"} and args:
+            if path in {"repr", "ascii"}:
+                return represented(first)
+            if len(args) == 1:
+                return first if isinstance(first, PathText) else written(self.in_words(first))
+            return spelled(first, "", text(args[1])) if path == "format" else MISSING
+        if path.startswith("str.") and isinstance(first, str) and last in METHODS:
+            return self.method(first, last, args[1:], named)
+        if path == "str.maketrans":
+            return table(args)
+        if path.startswith("operator.") and last in _OPERATORS and len(args) > 1:
+            return self.combined(_OPERATORS[last], first, args[1])
+        if last == "itemgetter" and len(args) > 1:
+            return Partial(None, native=lambda given: [self.element(given[0], key) for key in args] if given else None)
+        if last == "attrgetter" and args:
+            return Partial(None, native=lambda given: self._attributes(given[0], args) if given else None)
+        if path == "map" and len(args) > 2:
+            rows = zip(*(elements(arg)[:300] for arg in args[1:]), strict=False)
+            return [self.call(first, list(row), {}) for row in rows]
+        if path == "filter" and len(args) > 1 and first is None:
+            return [one for one in elements(args[1]) if truth(one) is not False]
+        if path in {"type", "types.new_class"} and len(args) > 2 and isinstance(args[2], dict):
+            return self.make_class(text(first), dict(args[2]), elements(args[1]), [])
+        if path in {"dataclasses.replace", "dataclasses.asdict", "replace", "asdict"} and isinstance(first, Obj):
+            if last == "asdict":
+                return dict(first.attrs)
+            return Obj(first.klass, {**first.attrs, **named})
+        if path in {"shlex.quote", "shlex.join", "shlex.split"} and args:
+            return self._quoted(last, first)
+        if last == "namedtuple" and len(args) > 1:
+            said = (
+                [text(one) for one in elements(args[1])]
+                if isinstance(args[1], list)
+                else text(args[1]).replace(",", " ").split()
+            )
+            made = self.make_class(text(first), {}, [], said)
+            made.with_fields = True
+            return made
+        if path in {"chain.from_iterable", "itertools.chain.from_iterable"} and args:
+            return [one for each in elements(first)[:300] for one in elements(each)]
+        return pylists.function(last, args, named) if path.rpartition(".")[0] in _PLACES else MISSING
+
+    def _named_here(self, path: str, last: str, args: list[object]) -> object:
+        """``alias_method``, ``define_method``, ``Struct.new`` of Ruby; MISSING when it is none of them."""
+        if path == "Struct":
+            made = self.make_class("Struct", {}, [], [text(arg) for arg in args if isinstance(arg, str)])
+            made.with_fields = True
+            return made
+        if last not in {"alias_method", "define_method", "define_singleton_method"} or len(args) < 2:
+            return MISSING
+        meant = self.look_up(text(args[1])) if last == "alias_method" else args[1]
+        scope = self.scope
+        while scope.outer is not None and not scope.of_class:
+            scope = scope.outer
+        scope.names[text(args[0])] = meant
+        if isinstance(meant, Ref):  # in a class that everything is made of, it is known everywhere
+            while scope.outer is not None:
+                scope = scope.outer
+            scope.names.setdefault(text(args[0]), meant)
+        return meant
+
+    def _attributes(self, owner: object, names: list[object]) -> object:
+        """``attrgetter('a.b', 'c')``."""
+        found = []
+        for name in names:
+            value = owner
+            for piece in text(name).split(".")[:20]:
+                value = self.member(value, piece)
+            found.append(value)
+        return found[0] if len(found) == 1 else found
+
+    @staticmethod
+    def _is_a(value: object, kind: object) -> object:
+        """``isinstance``, where the kinds are Python's own."""
+        paths = [one.path if isinstance(one, Ref) else "" for one in (kind if isinstance(kind, list) else [kind])]
+        mine = next(
+            (name for name, of in _KINDS if isinstance(value, of) and not isinstance(value, PathText | Bytes)), ""
+        )
+        if not mine or not all(path in {"str", "list", "dict", "int", "bytes", "float", "bool"} for path in paths):
+            return unknown("code")
+        return mine in paths or (mine == "bool" and "int" in paths)
+
+    @staticmethod
+    def _quoted(last: str, first: object) -> object:
+        if not known(first):
+            return unknown("code") if last != "split" else MISSING
+        try:
+            if last == "split":
+                return list(shlex.split(text(first)))
+            return shlex.join(map(text, elements(first))) if last == "join" else shlex.quote(text(first))
+        except ValueError:
+            return unknown("code")
+
     def special(self, ref: Ref, last: str, args: list[object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Calls that are like no others; MISSING when it is none of them."""
         path = ref.path
@@ -117,7 +271,7 @@ class Reflecting(Calls, ABC):
         if last == "$" and args and self.language == "javascript":
             self.act(Action("shell", text(first)))
             return Ref(f"{path}()", unknown("out", "shell"))
-        if _MODULES_OF_PROGRAMS.match(path) and args:
+        if MODULES_OF_PROGRAMS.match(path) and args:
             self.act(Action("argv", argv=(last, *(text(arg) for arg in args if not isinstance(arg, dict)))))
             return Ref(f"{path}()", unknown("out", last))
         if self.language == "ruby" and last in {"open", "read", "readlines"} and text(first).startswith("|"):
@@ -155,8 +309,6 @@ class Reflecting(Calls, ABC):
 
     def evaluate_code(self, last: str, args: list[object], named: dict[str, object]) -> object:
         """Code that is evaluated: it is read and followed; what was decoded or fetched is a finding."""
-        from shellward.command.follow.machine import Exhausted
-
         if args and isinstance(args[0], CALLABLE):
             return self.call(args[0], args[1:], {})
         if last in {"timeit", "repeat", "runctx"}:
@@ -182,7 +334,5 @@ class Reflecting(Calls, ABC):
             from shellward.command.follow.nodes import Name
 
             params: list[Node] = [Name(part.strip()) for arg in args[:-1] for part in text(arg).split(",")]
-            from shellward.command.follow.things import Scope
-
             return Func(params, self.parse(known_code), Scope({"process": Ref("process")}), called=[True])
         return self.walk(self.parse(known_code))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shellward.command.follow.awkrules import AwkRules
+from shellward.command.follow.defining import DECLARES
 from shellward.command.follow.loops import spread
 from shellward.command.follow.nodes import (
     Assign,
@@ -20,28 +21,6 @@ from shellward.command.follow.nodes import (
 from shellward.command.follow.parser import DEEPEST
 
 _ENDS = frozenset(("end", "else", "elsif", "elseif", "rescue", "ensure", "when", "until", "in"))
-_DECLARES = frozenset(
-    (
-        "var",
-        "let",
-        "const",
-        "my",
-        "our",
-        "local",
-        "state",
-        "static",
-        "public",
-        "private",
-        "protected",
-        "global",
-        "final",
-        "readonly",
-        "export",
-        "declare",
-    )
-)
-
-
 LONGEST_INNER = 4000
 """Characters of an expression within a text that are read."""
 
@@ -192,7 +171,7 @@ class Parser(AwkRules):
             return self.function_value(word)
         if self.declares(word) and self.ahead().kind != "end":
             self.at += 1
-            return self.operand() if not self.is_name(*_DECLARES) else self.keyword(token)
+            return self.operand() if not self.is_name(*DECLARES) else self.keyword(token)
         if word in {"if", "unless", "case", "begin", "while"} and self.language in {"ruby", "r"}:
             return self._keyword_statement(word)
         if word == "do" and self.language == "perl":
@@ -260,6 +239,8 @@ class Parser(AwkRules):
                 self.aside.append(self.expression(4))
             self.accept(":")
             return Const(None)
+        if word == "alias" and language == "ruby":
+            return self._alias()
         if word == "import" and language == "javascript" and self.ahead().text != "(":
             return self.read_import()
         if word in {"use", "no", "package", "namespace"} and language in {"perl", "php"}:
@@ -279,7 +260,14 @@ class Parser(AwkRules):
             return self.definition("function")
         return None
 
-    # -- awk ----------------------------------------------------------------------------------------------
+    def _alias(self) -> Node | None:
+        """``alias new old``: names or symbols; None when it is a name like any other."""
+        names = [self.ahead(), self.ahead(2)]
+        if any(token.line or token.kind not in {"name", "value"} for token in names):
+            return None
+        self.at += 3
+        said = [str(t.node.value) if isinstance(t.node, Const) else t.text for t in names]
+        return Call(Name("alias_method"), [Const(name) for name in said])
 
 
 def parsed(language: str, code: str) -> tuple[Block, bool]:

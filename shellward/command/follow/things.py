@@ -19,6 +19,10 @@ MOST = 2000
 """Elements of a list that are looked at."""
 
 
+class Exhausted(Exception):  # noqa: N818  # control flow inside this package
+    """The program costs more than it may."""
+
+
 class PathText(str):
     """A path as an object of its own: it has methods that delete and write."""
 
@@ -68,6 +72,10 @@ class Scope:
 
     names: dict[str, object] = field(default_factory=dict)
     outer: Scope | None = None
+    elsewhere: dict[str, Scope] = field(default_factory=dict)
+    """Names that were said to stand for those of another scope."""
+    of_class: bool = False
+    """What stands in a class; its functions do not see it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +89,13 @@ class Func:
     bound: object = None
     called: list[bool] = field(default_factory=list)
     """Has an element once it was called; shared by the methods made of it."""
+    defaults: dict[str, object] = field(default_factory=dict)
+    """What parameters are when nothing is given, worked out when the function was made."""
+    yields: bool = False
+    owner: Klass | None = None
+    """The class that it stands in."""
+    how: str = ""
+    """``staticmethod``, ``classmethod`` or ``property``."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,6 +114,35 @@ class Klass:
 
     name: str
     attrs: dict[str, object]
+    line: list[Klass] = field(default_factory=list)
+    """Itself and the classes that it is made of, in the order in which a name is looked for."""
+    said: list[str] = field(default_factory=list)
+    """Attributes that it says something of, in order."""
+    with_fields: bool = False
+    """These are given when an object is made."""
+
+    def get(self, name: str, missing: object, *, behind: Klass | None = None) -> object:
+        """Look for a name; with ``behind``, only in what comes after a class."""
+        line = self.line or [self]
+        start = line.index(behind) + 1 if behind is not None and behind in line else 0
+        return next((klass.attrs[name] for klass in line[start:] if name in klass.attrs), missing)
+
+
+@dataclass(slots=True, eq=False)
+class Default:
+    """What a field of a class is when nothing is given; ``given`` tells whether it can be."""
+
+    value: object = None
+    factory: object = None
+    given: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Above:
+    """``super()``: an object, seen from one of its classes."""
+
+    owner: Obj | Klass
+    behind: Klass
 
 
 @dataclass(slots=True, eq=False)
