@@ -22,12 +22,13 @@ _UPDATE = re.compile(r"\s*UPDATE\s+(?:ONLY\s+)?[\w\"`\[\].]+(?:\s+(?:AS\s+)?\w+)
 _MUTATION = re.compile(r"\s*ALTER\s+TABLE\s+\S+\s+(?:ON\s+CLUSTER\s+\S+\s+)?(?:DELETE|UPDATE)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bWHERE\b(.*)", re.IGNORECASE | re.DOTALL)
 _ALWAYS = re.compile(
-    r"\s*\(?\s*(?:(\d+)\s*=\s*\1|TRUE|1|(?P<text>'[^']{0,200}')\s*=\s*(?P=text)|NOT\s+FALSE|(?P<name>\w+)\s*=\s*(?P=name)|id\s*(?:>|>=|!=|<>)\s*-?[01]|\w+\s+IS\s+NOT\s+NULL|\w+\s+LIKE\s+'')\s*\)?\s*(?:$|\bOR\b|--)",
+    r"(?:(\d+)\s*=\s*\1\b|TRUE|1|''\s*=\s*''|NOT\s+FALSE|(\w+)\s*=\s*\2\b|id\s*(?:>|>=|!=|<>)\s*-?[01]|\w+\s+IS\s+NOT\s+NULL|\w+\s+LIKE\s+'')[\s)]{0,9}(?:$|\bOR\b|--)",
     re.IGNORECASE,
 )
-_OR_TRUE = re.compile(r"\bOR\s+\(?\s*(?:(\d+)\s*=\s*\1|TRUE|('[^']{0,200}')\s*=\s*\2)", re.IGNORECASE)
+_OR_TRUE = re.compile(r"\bOR\s+\(?\s*(?:(\d+)\s*=\s*\1\b|TRUE|''\s*=\s*'')", re.IGNORECASE)
 _COMPARED = re.compile(
-    r"(?:^|\bOR\b)[\s(]{0,9}(NOT\b)?[\s(]{0,9}(-?\d{1,9})\s{0,9}(=|<>|!=|<=|>=|<|>)\s{0,9}(-?\d{1,9})[\s)]{0,9}(?:$|;|\bOR\b|--)",
+    r"(?:^|\bOR\b)[\s(]{0,9}(NOT\b)?[\s(]{0,9}(-?\d{1,20}(?:\.\d{1,9})?)\s{0,9}(=|<>|!=|<=|>=|<|>)\s{0,9}(-?\d{1,20}(?:\.\d{1,9})?)[\s)]{0,9}"
+    r"(?=$|;|\bOR\b|--|\bRETURNING\b|\bLIMIT\b|\bORDER\b)",
     re.IGNORECASE,
 )
 """A number compared with a number, and nothing else that has to hold."""
@@ -159,10 +160,10 @@ def _unbounded(text: str) -> bool:
     where = _WHERE.search(text)
     if where is None:
         return True
-    condition = where.group(1)
+    condition = where.group(1).lstrip(" \t\r\n(")
     if _ALWAYS.match(condition) or _OR_TRUE.search(condition):
         return True
     return any(
-        _COMPARE[sign](int(left), int(right)) != bool(negated)
+        _COMPARE[sign](float(left), float(right)) != bool(negated)
         for negated, left, sign, right in _COMPARED.findall(condition)
     )

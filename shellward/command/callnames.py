@@ -10,6 +10,9 @@ _BY_KEY = re.compile(r"(?<=[\w)\]])\[\s*((?:[\"']\w+[\"']\s*(?:\+|\.\.)?\s*){1,8
 """``os["exe".."cute"](..)``: a method by the text of its name."""
 _MODULES = ("os", "shutil", "subprocess", "pathlib", "requests", "pty", "child_process", "fs")
 
+_GIVEN_NAME = re.compile(rf"=\s*(?:(?:{'|'.join(_MODULES)})\.\w|require\()")
+"""What an assignment of a module's function has in it; the expression that reads it is slow where it is not."""
+
 
 def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one language after the other
     """Undo other names and roundabout calls, so that calls have the names people know.
@@ -39,7 +42,7 @@ def canonical_names(language: str, code: str) -> str:  # noqa: C901  # one langu
         code = joined.sub(lambda m: "require('" + re.sub(r"['\"\s+]", "", m.group(1)) + "')", code)
     if language == "php":
         code = re.sub(r"\b(?:array_map|array_walk|call_user_func(?:_array)?)\(\s*['\"](\w+)['\"]\s*,", r"\1(", code)
-    if language in {"python", "javascript"}:
+    if language in {"python", "javascript"} and _GIVEN_NAME.search(code):
         known = "|".join(_MODULES)
         source = rf"(?:{known}|require\([^()]*\))\.(\w+)"
         pattern = rf"(?:^|[;\n{{(,]|\b(?:var|let|const)\s)\s*(\w+)\s*=\s*({source})\s*(?=[;,\n)]|\Z)"
@@ -74,12 +77,13 @@ _QUOTED_KEY = re.compile(r"(\{[^{}\n\"']{1,60}\[)\"(\w+)\"(\][^{}\n\"']{0,20}\})
 
 def _python(code: str) -> str:
     """Undo what Python's imports and ``__import__`` rename, and quotes within the braces of a text."""
-    if _FORMATTED.search(code):
+    if '["' in code and _FORMATTED.search(code):
         code = _QUOTED_KEY.sub(r"\1'\2'\3", code)
     if "__import__" in code or "import_module" in code:
         code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
     known = "|".join(_MODULES)
-    for module, alias in re.findall(rf"\bimport\s+({known})\s+as\s+(\w+)", code)[:5]:
+    renamed = re.findall(rf"\bimport\s+({known})\s+as\s+(\w+)", code)[:5] if " as" in code or "\tas" in code else []
+    for module, alias in renamed:
         code = re.sub(r"\b" + alias + r"\.", module + ".", code)
     for module, names in re.findall(rf"\bfrom\s+({known})\s+import\s+\(?([\w, ]+)", code)[:5]:
         for name, alias in re.findall(r"(\w+)(?:\s+as\s+(\w+))?", names)[:20]:

@@ -154,19 +154,25 @@ class Runner(ABC):
             notes += [f"file:{source}" for source in made.get(given, ())]
         return tuple(notes)
 
-    def own_program(self, name: str) -> str | None:
-        """Find a program that the line has written or fetched, and that is no other which has the same name.
-
-        It is meant by its path, or lies in a directory which the line has put on the search path.
-        """
+    def on_path(self, name: str) -> str | None:
+        """Find a program that the line has written in a directory which it has put on the search path."""
+        if "/" in name or not self.state.searched:
+            return None
         files, path = self.state.files, self.state.path
-        if "/" in name:
-            content = files.get(path(name))
-            held = labels(content or "")
-            return content if not held or any(label.startswith("net") for label in held) else None
-        folders = self.state.text("PATH").split(":")[:8] if self.state.searched else ()
+        folders = self.state.text("PATH").split(":")[:8]
         self.work.spend(len(folders))
         return next((found for one in folders if (found := files.get(path(f"{one or '.'}/{name}"))) is not None), None)
+
+    def also_written(self, inv: Invocation) -> None:
+        """Follow what the line has written to a program's path, besides the program that is known by that name.
+
+        Which of the two runs is not sure: the line may have written on another way than it goes.
+        """
+        if self.state.files and "/" in inv.argv[0]:
+            content = self.state.files.get(self.state.path(inv.argv[0]))
+            held = labels(content or "")
+            if content and (not held or any(label.startswith("net") for label in held)):
+                self.script(inv, content, want=False)
 
     def unknown_name(self, inv: Invocation, first: str, *, want: bool) -> str:
         """The command's name has an unknown piece: the rest may name it; else that is an effect of its own."""

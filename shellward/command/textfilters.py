@@ -251,7 +251,7 @@ def _found_in(places: list[str]) -> str:
 
 _MOST_COLUMNS = 50
 _DELIMITER = re.compile(r"\\?.", re.DOTALL)
-_DELIMITERS = {"\\n": "\n", "\\t": "\t", "\\0": ""}
+_DELIMITERS = {"\\n": "\n", "\\t": "\t", "\\0": "", "\\b": "\b", "\\f": "\f", "\\r": "\r", "\\v": "\v"}
 
 
 def _paste(argv: list[str], stdin: str | None, state: State) -> str:
@@ -259,13 +259,15 @@ def _paste(argv: list[str], stdin: str | None, state: State) -> str:
         given, paths = gnu_getopt(argv[1:], "d:sz", ["delimiters=", "serial", "zero-terminated"])
     except GetoptError:
         return ""  # it complains, and prints nothing
-    names = {name for name, _ in given}
     marks = next((value for name, value in reversed(given) if name in {"-d", "--delimiters"}), "\t")
+    if labels(marks) or {name for name, _ in given} & {"-z", "--zero-terminated"}:
+        return unknown("out", "paste")
     between = [_DELIMITERS.get(one, one[-1]) for one in _DELIMITER.findall(marks)] or [""]
-    serial = bool(names & {"-s", "--serial"})
-    if serial or len(paths) < 2:  # with one there is nothing beside it
-        text = files_or_stdin(paths, stdin, state)
-        return _joined(text.splitlines(), between) + "\n" if serial else text
+    if any(name in {"-s", "--serial"} for name, _ in given):
+        texts = [files_or_stdin([path], stdin, state) for path in paths[:_MOST_COLUMNS] or ["-"]]
+        return cut("".join(f"{_joined(text.splitlines(), between)}\n" for text in texts))
+    if len(paths) < 2:  # with one there is nothing beside it
+        return files_or_stdin(paths, stdin, state)
     columns = [files_or_stdin([path], stdin, state) for path in paths[:_MOST_COLUMNS]]
     if any(map(labels, columns)) or len(paths) > _MOST_COLUMNS:
         return unknown("out", "paste")

@@ -308,7 +308,7 @@ class Tracer(Storer):
         printed: str | None = None
         if state.trees and "/" in inv.argv[0]:
             runs_from_tree(self, inv, inv.argv[0])
-        if state.files and (content := self.own_program(inv.argv[0])) is not None:
+        if state.searched and state.files and (content := self.on_path(inv.argv[0])) is not None:
             return self.script(inv, content, want=want)
         handler = self.handler(name)
         self.work.left -= handler is None
@@ -320,6 +320,7 @@ class Tracer(Storer):
                 self.level -= 1
                 return ""
             try:
+                self.also_written(inv)
                 printed = handler(self, inv, want)
             finally:
                 self.level -= 1

@@ -205,9 +205,9 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
             text = unknown("file", word[11:])
     token = ""
     for at, word in enumerate(argv[: inner.start]):
-        if word in {"-I", "-J"} and at + 1 < len(argv):
-            token = argv[at + 1]
-        elif word.startswith(("-I", "--replace=")) or (word.startswith("-i") and len(word) > 2):
+        if (cluster := _REPLACED.fullmatch(word)) and (cluster[1] or at + 1 < len(argv)):
+            token = cluster[1] or argv[at + 1]
+        elif word.startswith("--replace=") or (word.startswith("-i") and len(word) > 2):
             token = word.partition("=")[2] if word.startswith("--") else word[2:]
         elif word in {"-i", "--replace"}:
             token = "{}"  # noqa: S105
@@ -233,11 +233,14 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
     return "".join(out)
 
 
+_REPLACED = re.compile(r"-[rtpxo0]*[IJ](.*)", re.DOTALL)
+
+
 def _items(options: list[str], text: str, *, lines: bool) -> list[str]:
     """Split what xargs reads: by NUL, by a given character, by line, or by blanks."""
     if "\0" in text:
         return text.split("\0")
-    if any(re.fullmatch(r"-[rtpx]*0[rtpx]*|--null", word) for word in options):
+    if any(re.fullmatch(r"-[rtpxo]*0.*|--null", word) for word in options):
         return [text]
     for at, word in enumerate(options):
         name, equals, value = word.partition("=")
@@ -289,8 +292,6 @@ def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
             ),
         ),
     )
-    if not _NO_RUN.isdisjoint(argv[: inner.start]):
-        return None
     rest = argv[inner.start :]
     items: list[str] = []
     for mark in (":::", ":::+", "::::"):
@@ -308,10 +309,23 @@ def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
     command = " ".join(rest)
     if not command:
         return t.run_text("\n".join(items), inv.span, want=want, via=(*inv.via, "parallel"))
-    for item in items[:12]:
-        text = _SLOT.sub(lambda _: item, command) if _SLOT.search(command) else f"{command} {item}"  # noqa: B023  # used at once
+    lines = [
+        _SLOT.sub(lambda _: item, command) if _SLOT.search(command) else f"{command} {item}"  # noqa: B023  # used at once
+        for item in items[:12]
+    ]
+    if _only_shows(argv[1 : inner.start]):
+        return "\n".join([*lines, ""])
+    for text in lines:
         t.run_text(text, inv.span, via=(*inv.via, "parallel"))
     return None
+
+
+def _only_shows(options: list[str]) -> bool:
+    """Tell whether parallel is to print what it would run; as the value of another option the word means nothing."""
+    return any(
+        word in _NO_RUN and (at == 0 or not options[at - 1].startswith("-") or "=" in options[at - 1])
+        for at, word in enumerate(options)
+    )
 
 
 def _find(t: Tracer, inv: Invocation, want: bool) -> str | None:

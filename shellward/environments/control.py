@@ -24,8 +24,8 @@ _MANY = 30
 _CROWD = 500
 """So many are no command that would tidy up when it is asked to; each look at them takes a while, too."""
 _TICK = 100
-_MARGIN = 0.1
-"""Seconds that a command may have begun earlier than the sandbox's clock and ours together say, unless it is asked."""
+_MARGIN = 0.5
+"""Seconds by which a signal's way into the sandbox may take longer than the command's did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +211,11 @@ class Control:
         """
         which = f"'{target.mark}' {target.shell_pid} {target.holder}"
         if target.since is None:
-            ago = self._ticks_since(target.began - _MARGIN)
             states = quote(target.states.encode()).decode()
-            answer = self.call(f"sw_first {which} {signal} {ago} {target.number} {states}")
+            with self._lock:
+                self._ready()
+                ago = self._ticks_since(target.began - _MARGIN)  # not before: others may use the shell
+                answer = self._run(f"sw_first {which} {signal} {ago} {target.number} {states}")
             left, shells, now, *skip = answer.split()
             target.since = int(now) - self._ticks_since(target.began) - 1
             target.skip = " ".join(skip)

@@ -3,7 +3,7 @@
 What the SDK reads whole, it reads whatever its size is; a stream of events it limits itself.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
@@ -11,8 +11,7 @@ from shellward.mcp_client import lines
 
 _EVENTS = "text/event-stream"
 _PLAIN = "identity"
-ACCEPTED = {"accept-encoding": _PLAIN}
-"""Headers of a request: what is compressed has no size before it is read."""
+_ACCEPT = "accept-encoding"
 
 
 class _Limited(httpx2.AsyncByteStream):
@@ -28,7 +27,7 @@ class _Limited(httpx2.AsyncByteStream):
         Raises:
             httpx2.StreamError: see above; the SDK makes an error of the call's of it.
         """
-        if self._encoding != _PLAIN:
+        if self._encoding:
             raise httpx2.StreamError(f"an answer in the encoding {self._encoding!r}, which was not asked for")
         size = 0
         async for piece in self._body:
@@ -44,7 +43,15 @@ class _Limited(httpx2.AsyncByteStream):
 
 def limit(response: httpx2.Response) -> None:
     """Limit what is read of an answer whose headers have come."""
-    kind = response.headers.get("content-type", "").lower()
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _EVENTS and response.request.method != "DELETE":  # whose answer the SDK reads whole
+        return
     body = response.stream
-    if not kind.startswith(_EVENTS) and isinstance(body, httpx2.AsyncByteStream):
-        response.stream = _Limited(body, response.headers.get("content-encoding", _PLAIN))
+    if isinstance(body, httpx2.AsyncByteStream):
+        encodings = {each.strip().lower() for each in response.headers.get("content-encoding", "").split(",")}
+        response.stream = _Limited(body, ", ".join(sorted(encodings - {"", _PLAIN})))
+
+
+def accepting(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers of a request which ask for answers that are not compressed: those have no size before."""
+    return {name: value for name, value in headers.items() if name.lower() != _ACCEPT} | {_ACCEPT: _PLAIN}

@@ -175,7 +175,7 @@ async def address(spec: "McpServer", key: str, tail: Tail) -> "AsyncIterator[Tra
     timeout = httpx2.Timeout(spec.connect_timeout, read=max(_QUIET, 2 * spec.timeout))
     hooks = {"response": [answered]}
     async with (
-        httpx2.AsyncClient(headers=bodies.ACCEPTED | headers, timeout=timeout, event_hooks=hooks) as client,
+        httpx2.AsyncClient(headers=bodies.accepting(headers), timeout=timeout, event_hooks=hooks) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=lines.LONGEST) as streams,
     ):
         yield streams

@@ -9,7 +9,7 @@ from shellward.core.gate import Severity
 
 _H, _M = Severity.HIGH, Severity.MEDIUM
 _FTP_DELETES = re.compile(
-    r"(?im)(?:^|;|&&)\s*(?:(?:glob|queue|repeat|command)\s+(?:-\S+\s+|\d+\s+)*)?(?:m?delete|mdel|del|rm|rmdir|mrm|deltree)\b|\bmirror\b.*--delete"
+    r"(?im)(?:^|;|&&)[ \t]*(?:(?:glob|queue|repeat|command)[ \t]{1,9}(?:(?:-[^\s;&]{1,20}|\d{1,9})[ \t]{1,9}){0,4})?(?:m?delete|mdel|del|rm|rmdir|mrm|deltree)\b|\bmirror\b.*--delete"
 )
 
 _OWN_SERVER = r"^@http DELETE (?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(?:3\d{3}|4[02]00|500[01]|5173|8000)(?:/|$)"

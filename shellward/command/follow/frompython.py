@@ -56,7 +56,10 @@ def from_python(code: str) -> Node:
     """
     # What Python has to say of somebody's program is not ours to print, nor to raise where warnings are errors.
     warnings.filterwarnings("ignore", module=_FILE)
-    return block(ast.parse(code, filename=_FILE).body)
+    tree = ast.parse(code, filename=_FILE)
+    if "yield" in code:
+        _mark_generators(tree)
+    return block(tree.body)
 
 
 def block(items: list[ast.stmt]) -> Block:
@@ -102,7 +105,9 @@ def statement(node: ast.stmt) -> Node:  # noqa: C901, PLR0911, PLR0912  # one ki
             return Tried(block(node.body), Block([*handlers, block(node.orelse)]), block(node.finalbody))
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             said_of = [*_said(node.args), *([expression(node.returns)] if node.returns else [])]
-            made_of = Function(_params(node.args), block(node.body), node.name, yields=_yields(node))
+            made_of = Function(
+                _params(node.args), block(node.body), node.name, yields=hasattr(node, "shellward_yields")
+            )
             return _decorated(Block([*said_of, made_of]) if said_of else made_of, node)
         case ast.ClassDef():
             bases = [*map(expression, node.bases), *(expression(word.value) for word in node.keywords)]
@@ -158,16 +163,16 @@ def _fields(node: ast.ClassDef) -> list[str]:
     ]
 
 
-def _yields(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Tell whether a function makes its values one by one."""
-    waiting: list[ast.AST] = list(node.body)
+def _mark_generators(tree: ast.Module) -> None:
+    """Mark the functions that make their values one by one."""
+    waiting: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
     while waiting:
-        one = waiting.pop()
+        one, within = waiting.pop()
         if isinstance(one, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += ast.iter_child_nodes(one)
-    return False
+            within.shellward_yields = True  # type: ignore[attr-defined]
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            within = one
+        waiting += [(each, within) for each in ast.iter_child_nodes(one)]
 
 
 def _matched(node: ast.Match) -> Node:

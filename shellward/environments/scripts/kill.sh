@@ -92,9 +92,9 @@ sw_round() {
 # sw_first MARK SHELL HOLDER SIGNAL TICKS NUMBER STATES: the last two as for sw_jobs; STATES may be empty.
 # Prints what sw_round does, then the clock and the pids of background jobs that stay.
 sw_first() {
+  sw_uptime
   sw_kept=
   if [ -n "$7" ]; then sw_jobs "$7" "$6"; fi
-  sw_uptime
   sw_round "$1" "$2" "$3" "$((sw_now - $5))" "$sw_kept" "$4"
   echo "$sw_now$sw_kept"
 }
