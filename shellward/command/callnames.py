@@ -82,10 +82,10 @@ def _python(code: str) -> str:
     if "__import__" in code or "import_module" in code:
         code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
     known = "|".join(_MODULES)
-    renamed = re.findall(rf"\bimport\s+({known})\s+as\s+(\w+)", code)[:5] if " as" in code or "\tas" in code else []
+    renamed = re.findall(rf"import\s+({known})\s+as\s+(\w+)", code)[:5] if " as" in code or "\tas" in code else []
     for module, alias in renamed:
         code = re.sub(r"\b" + alias + r"\.", module + ".", code)
-    for module, names in re.findall(rf"\bfrom\s+({known})\s+import\s+\(?([\w, ]+)", code)[:5]:
+    for module, names in re.findall(rf"from\s+({known})\s+import\s+\(?([\w, ]+)", code)[:5]:
         for name, alias in re.findall(r"(\w+)(?:\s+as\s+(\w+))?", names)[:20]:
             if name[:1].islower():
                 code = re.sub(rf"(?<![\w.]){alias or name}\(", f"{module}.{name}(", code)

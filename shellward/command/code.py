@@ -15,19 +15,19 @@ from shellward.command.calls import CALLS, FETCHES, SHELL_QUOTES
 from shellward.command.doing import OTHER_DATABASE, call_names, command, files, kind_of, process, send, words_of
 from shellward.command.literals import Literals
 from shellward.command.purecalls import Value, squeeze
-from shellward.command.shapes import awk, in_loops, unquote, whole
+from shellward.command.shapes import awk, in_loops, may_show, unquote, whole
 from shellward.command.values import known_part, labels
 
-_CALL = re.compile(r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\()")
-_BARE_CALL = re.compile(
-    r"(?<!->)(?<![\w$.:])((?:[\w$]+(?:\.|::|->|\\))*)([\w$]+!?)(?=\s*\(|\s+[\w\"'$%\[:@<-]|\s*[\"'\[])"
-)
+# The first look-ahead says nothing new: it is the quickest way to pass over all that begins no name.
+_NAMED = r"(?=[\w$])(?<![\w$.:])(?<!->)((?:[\w$]++(?:\.|::|->|\\))*+)([\w$]++!?+)"
+_CALL = re.compile(_NAMED + r"(?=\s*+\()")
+_BARE_CALL = re.compile(_NAMED + r"(?=\s*\(|\s+[\w\"'$%\[:@<-]|\s*[\"'\[])")
 _METHOD = re.compile(r"(?<=[)\]])((?:\.|->)(?:[\w$]+(?:\.|->)){0,3})([\w$]+!?)(?=\s*\()")
 _WITH_PARENTHESES = frozenset(("python", "javascript", "php", "lua", "r", "java"))
 
 
 _PRINTED = re.compile(
-    r"(?<![\w.$])(print|console\.(?:log|info|warn|error|debug)|System\.out\.println|cat|message)\(\s*"
+    r"(?=[pcSm])(?<![\w.$])(print|console\.(?:log|info|warn|error|debug)|System\.out\.println|cat|message)\(\s*"
     r"(?:\"(?:[^\"\\{$#]|\\.)*\"|'(?:[^'\\{$#]|\\.)*'|\"(?:[^\"\\`]|\\.)*\"(?!\s*[+.%,f])|'(?:[^'\\`]|\\.)*'(?!\s*[+.%,]))\s*\)"
 )
 """A constant text that is only printed; nothing that stands in it is called."""
@@ -70,6 +70,9 @@ def scan(language: str, code: str, *, nested: bool = False, followed: bool = Fal
     actions: list[Action] = []
     if language == "awk":
         return awk(code)
+    shows = language != "python" or may_show(code)
+    if followed and not shows:
+        return actions
     if language in _WITHOUT_TABLE:
         code = unrolled(joined_texts(with_macros(code) if language == "m4" else code))
     code = canonical_names(language, _PRINTED.sub(r"\1('')", code) if language in _WITH_PARENTHESES else code)
@@ -78,8 +81,9 @@ def scan(language: str, code: str, *, nested: bool = False, followed: bool = Fal
     if not followed:
         _each_call(language, code, actions, nested=nested)
         actions += shell_lists(code)
-    whole(language, code, actions)
-    in_loops(language, code, actions)
+    if shows:
+        whole(language, code, actions)
+        in_loops(language, code, actions)
     return actions
 
 
@@ -87,7 +91,6 @@ def _each_call(language: str, code: str, actions: list[Action], *, nested: bool)
     """Find the calls by what they look like."""
     anywhere, exact = call_names(language)
     literals: Literals | None = None
-    fetches = bool(FETCHES.search(code))
     count = 0
     matches = list((_CALL if language in _WITH_PARENTHESES else _BARE_CALL).finditer(code))
     matches += _METHOD.finditer(code)
@@ -101,7 +104,7 @@ def _each_call(language: str, code: str, actions: list[Action], *, nested: bool)
             break
         if literals is None:
             literals = Literals(code, language)
-        actions += _whole_call(literals, match, kind, fetches=fetches)
+        actions += _whole_call(literals, match, kind)
     if not nested:
         _dynamic(language, code, actions)
     _other_syntax(language, code, actions)
@@ -116,16 +119,16 @@ _RUNS = frozenset({"eval", "process", "exec-list", "exec-mode", "spawn", "sql"})
 """Kinds of calls that run what they are given."""
 
 
-def _whole_call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:
+def _whole_call(literals: Literals, match: re.Match[str], kind: str) -> list[Action]:
     """Turn one call into actions; one of them says when what it would run was not read to its end."""
     literals.cut = False
-    actions = _call(literals, match, kind, fetches=fetches)
+    actions = _call(literals, match, kind)
     if literals.cut and kind in _RUNS:
         actions.append(Action("argv", argv=("@run", literals.language, "too-much")))
     return actions
 
 
-def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool) -> list[Action]:  # noqa: C901, PLR0911
+def _call(literals: Literals, match: re.Match[str], kind: str) -> list[Action]:  # noqa: C901, PLR0911
     """Turn one call into actions."""
     before = len(literals.decoded)
     values, named = literals.arguments(match.end())
@@ -136,12 +139,8 @@ def _call(literals: Literals, match: re.Match[str], kind: str, *, fetches: bool)
         target = _receiver(literals, match.start())
         return files("rm" if kind == "method-rm" else "put", [target], named) if target else []
     if kind == "eval":
-        return _eval(
-            literals,
-            values,
-            before,
-            fetches=fetches and bool(values) and not known_part(squeeze(values)).strip(),
-        )
+        unread = bool(values) and not known_part(squeeze(values)).strip()
+        return _eval(literals, values, before, fetches=unread and FETCHES.search(literals.code) is not None)
     if kind == "run-net":
         return [Action("argv", argv=("@run", literals.language, "net:package"))]
     if kind == "process":
@@ -198,6 +197,8 @@ def _receiver(literals: Literals, at: int) -> str:
     return squeeze(Literals(match.group(1), literals.language).expression(0)) if match else ""
 
 
+_HELD = re.compile(r"(?<![\w.])(\w+)\s*=\s*getattr\(")
+_HOLDERS = ("__dict__", "vars(", "globals()", "locals()")
 _LOOKED_UP = re.compile(r"(?:__dict__|vars\(\w+\)|globals\(\)|locals\(\))\s*\[([^\]\n]{1,80})\](?=\()")
 
 
@@ -226,11 +227,11 @@ def _dynamic(language: str, code: str, actions: list[Action]) -> None:
 def _looked_up(language: str, code: str, actions: list[Action]) -> None:
     """``f = getattr(os, name)`` with a later ``f(..)``, ``os.__dict__[name](..)``."""
     calls: list[tuple[str, int]] = []
-    for match in list(re.finditer(r"(?<![\w.])(\w+)\s*=\s*getattr\(", code))[:5]:
+    for match in list(_HELD.finditer(code))[:5] if "getattr" in code else ():
         values, _ = Literals(code, language).arguments(match.end() - 1)
         found = list(re.finditer(rf"(?<![\w.]){match.group(1)}(?=\()", code))[:5] if len(values) > 1 else []
         calls += [(squeeze(values[1]), call.end()) for call in found]
-    for match in list(_LOOKED_UP.finditer(code))[:10]:
+    for match in list(_LOOKED_UP.finditer(code))[:10] if any(word in code for word in _HOLDERS) else ():
         calls.append((squeeze(Literals(match.group(1), language).expression(0)), match.end()))
     for name, at in calls:
         actions += scan(language, f"os.{name}{code[at : at + 2000]}", nested=True)

@@ -39,6 +39,7 @@ def kind_of(receiver: str, name: str, anywhere: dict[str, str], exact: dict[str,
     return exact.get(receiver + name) or anywhere.get(name)
 
 
+@lru_cache(maxsize=4096)
 def call_kind(language: str, path: str) -> str | None:
     """Say what kind of call a name such as ``os.system`` is, None when it does not matter."""
     anywhere, exact = call_names(language)

@@ -74,6 +74,8 @@ _SHELL_AT_SOCKET = re.compile(
     r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
     r"(?:spawn|exec\w*|popen|system|Command)\s*\(\s*[\"'](?:ba|z|da|k)?sh\b|fdopen\s*\(\s*\$\w+\s*,\s*[rw]\b"
 )
+_NETWORK = ("ocket", "onnect", "fsockopen", "/inet/tcp", "net.Dial", "gen_tcp")
+"""One of these is in every program that _CONNECTS matches."""
 _RUNS_WHAT_COMES = {
     "perl": re.compile(r"\b(?:system|exec)\b|`\s*\$|qx"),
     "ruby": re.compile(r"popen|\bexec\b|\bsystem\b|spawn|`#\{"),
@@ -118,13 +120,11 @@ def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C90
         actions.append(Action("argv", argv=("@run", language, "net:include")))
     if language == "osascript":
         _applescript(code, actions)
-    plain = re.sub(r"([\"'])\s*\+\s*\1", "", code)
+    plain = _JOINED.sub("", code) if "+" in code else code
     if "docker.sock" in plain and re.search(r"(?:DELETE|POST|PUT) /", plain):
         actions.append(Action("argv", argv=("@store", language, "docker.sock")))
     runs = _RUNS_WHAT_COMES.get(language)
-    connects = (
-        "ocket" in code or "gen_tcp" in code or "Dial" in code or "onnect" in code or "sock" in code or "net" in code
-    ) and _CONNECTS.search(code)
+    connects = any(word in code for word in _NETWORK) and _CONNECTS.search(code)
     if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
     if "fork" not in code:
@@ -134,6 +134,15 @@ def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C90
         code,
     ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
         actions.append(Action("argv", argv=("@fork-bomb", language)))
+
+
+_JOINED = re.compile(r"([\"'])\s*\+\s*\1")
+_SIGNS = (*CLIENT_WORDS, *_NETWORK, "docker.sock", "fork", "chmod", "chown", "unlink", "rmdir", "remove", "rmtree")
+
+
+def may_show(code: str) -> bool:
+    """Tell whether whole() or in_loops() may find something in a program of Python: they take long to find nothing."""
+    return any(word in code for word in _SIGNS) or ("+" in code and _JOINED.search(code) is not None)
 
 
 _APPLESCRIPT = re.compile(

@@ -43,7 +43,6 @@ from shellward.command.follow.nodes import (
     Tried,
     Unary,
     Yield,
-    calls,
 )
 from shellward.command.follow.pythonic import spelled, written
 from shellward.command.follow.things import (
@@ -63,7 +62,7 @@ from shellward.command.follow.things import (
 from shellward.command.values import OPEN, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 STEPS = 12_000
 """Nodes that are walked in one program; one is about a microsecond."""
@@ -93,6 +92,7 @@ class Machine(Branching):
         self.yielded: list[object] = []
         self.functions: list[Func] = []
         self.trees: list[Node] = []
+        self.calls: list[Call | Shell] = []
         self.reached: set[int] = set()
         """Of the trees' nodes, those that were walked at least once."""
         self.kinds: dict[type, Callable[..., object]] = {
@@ -104,6 +104,11 @@ class Machine(Branching):
             Yield: self._yield, Jump: self._jump, Raise: self._raise, Outer: self.outer, Remove: self.remove,
             Spelled: self._spelled,
         }  # fmt: skip
+
+    def read(self, tree: Node, calls: Iterable[Call | Shell]) -> None:
+        """Note what was read, and the calls that stand in there."""
+        self.trees.append(tree)  # what is noted of its nodes is noted by their addresses
+        self.calls += calls
 
     def follow(self, node: Node) -> None:
         """Follow a whole program, then the functions that nothing has called."""
@@ -126,7 +131,7 @@ class Machine(Branching):
 
     def everything(self) -> bool:
         """Tell whether each call of the program was come to, and nothing was left out on the way."""
-        return not self.gap and all(id(call) in self.reached for tree in self.trees for call in calls(tree))
+        return not self.gap and self.reached.issuperset(map(id, self.calls))
 
     def walk(self, node: Node) -> object:
         """Evaluate a node.

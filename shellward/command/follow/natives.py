@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC
+from functools import lru_cache
+from typing import NamedTuple
 
 from shellward.command.actions import Action
 from shellward.command.follow.invoking import MAPPERS, WRITES
@@ -43,6 +45,40 @@ _READS_INPUT = re.compile(
 )
 
 
+class _Kinds(NamedTuple):
+    """What the name of something says of it: the expressions above, each asked once."""
+
+    last: str
+    prints: bool
+    ends_line: bool
+    reads_input: bool
+    is_program: bool
+    walks: bool
+    globs: bool
+    lists_files: bool
+    makes_path: bool
+    joins: bool
+    fetches: bool
+
+
+@lru_cache(maxsize=4096)
+def _kinds(path: str) -> _Kinds:
+    last = re.split(r"\.|::|->|\\", path)[-1]
+    return _Kinds(
+        last,
+        prints=_PRINTS.match(path) is not None,
+        ends_line=_NO_LINE_END.search(path) is None,
+        reads_input=_READS_INPUT.search(path) is not None,
+        is_program=MODULES_OF_PROGRAMS.match(path) is not None,
+        walks=_WALKS.search(path) is not None,
+        globs=_GLOBS.search(path) is not None,
+        lists_files=_LISTS_FILES.search(path) is not None,
+        makes_path=path in _PATHS or last in {"Path", "Pathname", "PosixPath"},
+        joins=path in _JOINS or path.endswith("path.join"),
+        fetches=NET_CALLS.search(path) is not None,
+    )
+
+
 class Natives(Reflecting, ABC):
     """What the language and its libraries bring along."""
 
@@ -50,20 +86,20 @@ class Natives(Reflecting, ABC):
 
     def native(self, ref: Ref, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Call something that the language or a library brings along."""
-        path = ref.path
+        path, is_one = ref.path, _kinds(ref.path)
+        last = is_one.last
         self.left -= 8  # looking a name up costs as much
-        last = re.split(r"\.|::|->|\\", path)[-1]
         if (ref.opened or ref.file) and last in WRITES:
             return self.written(ref, args)
         found = self.reflective(path, last, args, named)
         if found is not MISSING:
             return found
-        if _PRINTS.match(path) and "file" not in named:
+        if is_one.prints and "file" not in named:
             if args and isinstance(args[0], Ref) and (args[0].opened or args[0].file):
                 return self.written(args[0], args[1:])
             if self.language == "python":
                 args = [self.in_words(arg) for arg in args]
-            self.prints(last, args, named, ends=not _NO_LINE_END.search(path))
+            self.prints(last, args, named, ends=is_one.ends_line)
             return True
         if path == "@field":
             return self.field(args)
@@ -74,9 +110,9 @@ class Natives(Reflecting, ABC):
             return None
         if path == "env.get" or last in {"getenv", "get_env", "fetch_env!"}:
             return self.start.env(text(args[0])) if args else Ref("env")
-        if _READS_INPUT.search(path) and (self.start.stdin is not None or not args):
+        if is_one.reads_input and (self.start.stdin is not None or not args):
             return self._input(last, args)
-        kind = None if MODULES_OF_PROGRAMS.match(path) else self.kind(path)
+        kind = None if is_one.is_program else self.kind(path)
         if kind == "eval":
             return self.evaluate_code(last, args, named)
         if kind is not None:
@@ -87,7 +123,7 @@ class Natives(Reflecting, ABC):
         special = self.special(ref, last, args)
         if special is not MISSING:
             return special
-        if _WALKS.search(path) and args and not isinstance(args[0], CALLABLE):
+        if is_one.walks and args and not isinstance(args[0], CALLABLE):
             base = text(args[0])
             if isinstance(args[-1], CALLABLE):
                 return self.call(args[-1], [f"{base}/*"], {})
@@ -98,7 +134,7 @@ class Natives(Reflecting, ABC):
                 self.bind("$File::Find::name", f"{text(folder)}/*")
                 self.call(args[0], [], {})
             return None
-        if _GLOBS.search(path) and args:
+        if is_one.globs and args:
             values: list[object] = [
                 item
                 for arg in args
@@ -106,16 +142,16 @@ class Natives(Reflecting, ABC):
                 for item in elements([text(leaf) for leaf in arg] if isinstance(arg, list) else [text(arg)])
             ]
             return self.callback(values, "each", [args[-1]]) if isinstance(args[-1], CALLABLE) else values
-        if _LISTS_FILES.search(path) and (args or last not in {"entries", "foreach", "children", "dir"}):
+        if is_one.lists_files and (args or last not in {"entries", "foreach", "children", "dir"}):
             listed: list[object] = (
                 [f"{text(args[0]).rstrip('/')}/*" if self.language in {"r", "perl"} else "*"] if args else ["*"]
             )
             return self.callback(listed, "each", [args[-1]]) if args and isinstance(args[-1], CALLABLE) else listed
-        if path in _PATHS or last in {"Path", "Pathname", "PosixPath"}:
+        if is_one.makes_path:
             return PathText("/".join(text(arg).rstrip("/") or "/" for arg in args).replace("//", "/") or ".")
-        if path in _JOINS or path.endswith("path.join"):
+        if is_one.joins:
             return joined_path([text(leaf) for arg in args for leaf in (arg if isinstance(arg, list) else [arg])])
-        if NET_CALLS.search(path) or (last in {"URI", "URL", "url"} and "://" in text(args[:1])):
+        if is_one.fetches or (last in {"URI", "URL", "url"} and "://" in text(args[:1])):
             given = text(args[:1])
             if last not in {"open", "get", "readLines", "file_get_contents"} or "://" in given or labels(given):
                 made = Ref(f"{path}()", unknown("net", last))
@@ -147,7 +183,7 @@ class Natives(Reflecting, ABC):
 
     def otherwise(self, ref: Ref, args: list[object], named: dict[str, object], result: object = MISSING) -> object:
         """Something unknown is called: it may call the functions that it is given."""
-        last = re.split(r"\.|::|->", ref.path)[-1].removesuffix("()")
+        last = _kinds(ref.path).last.removesuffix("()")
         functions = [
             *(arg for arg in args if callable_thing(arg)),
             *(value for value in named.values() if callable_thing(value)),

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from shellward.command.follow.frompython import from_python
 from shellward.command.follow.machine import STEPS, Machine
+from shellward.command.follow.nodes import calls
 from shellward.command.follow.things import Exhausted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shellward.command.actions import Action
-    from shellward.command.follow.nodes import Node
+    from shellward.command.follow.nodes import Call, Node, Shell
     from shellward.command.follow.things import Given
 
 LONGEST = 24_000
@@ -51,9 +54,9 @@ def follow(language: str, code: str, given: Given) -> Outcome:
     understood: list[bool] = []
 
     def parse(more: str) -> Node:
-        tree, whole = read(language, more)
+        tree, found, whole = read(language, more)
         understood.append(whole)
-        machine.trees.append(tree)
+        machine.read(tree, found)
         return tree
 
     machine = Machine(language, code, given, parse)
@@ -69,15 +72,16 @@ def follow(language: str, code: str, given: Given) -> Outcome:
 _READ = frozenset(("python", "javascript", "ruby", "perl", "php", "lua", "r", "awk"))
 
 
-def read(language: str, code: str) -> tuple[Node, bool]:
-    """Read a program; also tell whether all of it was understood.
+def read(language: str, code: str) -> tuple[Node, Sequence[Call | Shell], bool]:
+    """Read a program; list the calls in there, and tell whether all of it was understood.
 
     Raises:
         SyntaxError: it is no program.
         RecursionError: it is nested too deeply.
     """
     if language == "python":
-        return from_python(code), True
+        return *from_python(code), True
     from shellward.command.follow.statements import parsed
 
-    return parsed(language, code)
+    tree, understood = parsed(language, code)
+    return tree, calls(tree), understood
