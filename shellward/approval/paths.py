@@ -6,8 +6,8 @@ import fnmatch
 import posixpath
 import re
 from enum import StrEnum
-from functools import lru_cache
 
+from shellward.command.remember import remembered, remembered_of_two
 from shellward.command.values import OPEN, known_part, labels
 
 
@@ -199,7 +199,7 @@ _WELL_KNOWN = [
 _PATTERN = re.compile(r"[*?\[]")
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def well_known(path: str) -> str:
     """Return the well-known file that a path with ``*``, ``?`` or ``[]`` would match; any other path as it is.
 
@@ -213,25 +213,31 @@ def well_known(path: str) -> str:
     return path
 
 
-@lru_cache(maxsize=256)
 def ordinary(cwd: str | None) -> str:
     """Return a working directory when what is below it is somebody's work; empty text for the system's, homes and keys."""
-    if not cwd or cwd[0] != "/" or "/." in cwd:
-        return ""
+    return _ordinary(cwd) if cwd and cwd[0] == "/" and "/." not in cwd else ""
+
+
+@remembered
+def _ordinary(cwd: str) -> str:
     place = posixpath.normpath(cwd)
     if re.match(r"/root/[^/]", place) or classify(place) in {Kind.OTHER, Kind.HOME, Kind.RELATIVE}:
         return place
     return ""
 
 
-@lru_cache(maxsize=4096)
-def classify(path: str, cwd: str = ".") -> Kind:  # noqa: PLR0911, PLR0912, C901  # one question after the other
+def classify(path: str, cwd: str = ".") -> Kind:
     """Say what kind of place an operand names.
 
     Args:
         path: the operand as resolved, perhaps with markers.
         cwd: working directory of that moment; ``.`` when it is not known.
     """
+    return _kind(path, cwd)
+
+
+@remembered_of_two
+def _kind(path: str, cwd: str) -> Kind:  # noqa: PLR0911, PLR0912, C901  # one question after the other
     found = labels(path)
     if found:
         known = known_part(path)

@@ -55,10 +55,11 @@ class Call:
 
     @cached_property
     def args(self) -> Arguments:
-        """The words with options in canonical form."""
+        """The words with options in canonical form; what is said in a program is judged where that is followed."""
+        argv, programs = self.argv, self.inv.programs
         if self.name[:1] in "@><":
-            return Arguments(self.name, operands=self.argv[1:], path=True)
-        return arguments(self.name, self.argv)
+            return Arguments(self.name, operands=argv[1:], path=True)
+        return arguments(self.name, [word if word not in programs else "" for word in argv] if programs else argv)
 
     @cached_property
     def form(self) -> str:
@@ -77,6 +78,13 @@ class Call:
         from shellward.approval.paths import absolute
 
         return [absolute(word, self.inv.cwd) for word in self.args.operands]
+
+    @cached_property
+    def written(self) -> str:
+        """Where an effect writes: a well-known file when the path is a pattern of one; empty when it says nothing."""
+        from shellward.approval.paths import absolute, well_known
+
+        return well_known(absolute(self.argv[1], self.inv.cwd)) if len(self.argv) > 1 else ""
 
 
 Check = Callable[[Call], "bool | tuple[str, ...]"]

@@ -74,7 +74,7 @@ _OTHER = (
 )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)  # several rules ask, one after the other; it may be long
 def judge(text: str) -> tuple[str, ...]:
     """Name what is dangerous about SQL text.
 

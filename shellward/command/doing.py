@@ -8,6 +8,7 @@ from functools import lru_cache
 from shellward.command.actions import Action
 from shellward.command.calls import CALLS
 from shellward.command.purecalls import Value, squeeze
+from shellward.command.remember import remembered_of_two
 from shellward.command.values import decimal, known_part, labels
 
 OTHER_DATABASE = re.compile(
@@ -39,7 +40,7 @@ def kind_of(receiver: str, name: str, anywhere: dict[str, str], exact: dict[str,
     return exact.get(receiver + name) or anywhere.get(name)
 
 
-@lru_cache(maxsize=4096)
+@remembered_of_two
 def call_kind(language: str, path: str) -> str | None:
     """Say what kind of call a name such as ``os.system`` is, None when it does not matter."""
     anywhere, exact = call_names(language)

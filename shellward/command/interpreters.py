@@ -216,6 +216,7 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         codes += [word for word in argv[1:] if "\\" in word]
     if codes and (lang, codes) != ("pwsh", ["-"]):  # that is standard input
         code = "\n".join(codes)
+        inv.programs = tuple(codes)
         printed = t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin, want=want)
         if want and labels(printed):
             return _printed(lang, code) or printed

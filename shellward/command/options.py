@@ -7,9 +7,9 @@ a path of words (``aws ec2 terminate-instances --instance-ids i``) read with the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 
 from shellward.command.optionspecs import SAME, SPECS
+from shellward.command.remember import remembered
 from shellward.command.values import OPEN, known_part
 
 _SWITCHES = frozenset(
@@ -116,7 +116,7 @@ class Arguments:
         return " ".join([*words, *self.options, "--", *self.operands])
 
 
-@cache
+@remembered
 def spec_of(name: str) -> Spec | None:
     """Compile the entry of a tool or subcommand."""
     text = SPECS.get(name)

@@ -6,13 +6,14 @@ import re
 from typing import TypeAlias
 
 from shellward.command import decode
+from shellward.command.remember import remembered
 from shellward.command.values import character, decimal, labels, only_markers, unknown
 
 Value: TypeAlias = "str | list[Value]"
 """A constant: text, or a list of constants."""
 
 
-NET_CALLS = re.compile(
+_NET_CALLS = re.compile(
     r"(?:^|[.:>])(?:urlopen|urlretrieve|getstore|URI\.open|file_get_contents|Net::HTTP\.get|fetch|LWP::Simple::get|axios\.get|"
     r"requests\.(?:get|post)|httpx\.get|curl_exec|http\.get|https\.get|HTTPX?\.get|getURL|readLines|url)$|^(?:open|get)$"
 )
@@ -20,6 +21,23 @@ NET_CALLS = re.compile(
 
 _READS_ENVIRONMENT = re.compile(r"(?:environ|ENV|\benv)\.(?:get|fetch|dig)$")
 """``os.environ.get``, ``ENV.fetch``, ``Deno.env.get``; their like that end in ``getenv`` need no pattern."""
+
+
+@remembered
+def last_part(name: str) -> str:
+    """Return the last part of a name such as ``os.system``."""
+    return re.split(r"\.|::|->", name)[-1]
+
+
+@remembered
+def is_net_call(name: str) -> bool:
+    """Tell whether a call fetches something."""
+    return _NET_CALLS.search(name) is not None
+
+
+@remembered
+def _reads_environment(name: str) -> bool:
+    return _READS_ENVIRONMENT.search(name) is not None
 
 
 def squeeze(value: Value) -> str:
@@ -38,7 +56,7 @@ class PureCalls:
         """Evaluate a call of a well-known pure function; fetching functions give a marker."""
         first = values[0] if values else ""
         text = squeeze(first)
-        last = re.split(r"\.|::|->", name)[-1]
+        last = last_part(name)
         if last in {
             "b64decode",
             "atob",
@@ -122,7 +140,7 @@ class PureCalls:
             return (
                 "/".join(squeeze(v).rstrip("/") or "/" for v in values).replace("//", "/") if len(values) > 1 else text
             )
-        if last == "getenv" or _READS_ENVIRONMENT.search(name):
+        if last == "getenv" or _reads_environment(name):
             return "~" if text == "HOME" else unknown("var", text)
         if last in {"gettempdir", "tmpdir"}:
             return "/tmp"
@@ -136,7 +154,7 @@ class PureCalls:
             "tempfile",
         }:
             return "/tmp/" + unknown("mktemp")
-        if NET_CALLS.search(name) and (
+        if is_net_call(name) and (
             name not in {"open", "get", "readLines", "file_get_contents"} or "://" in text or labels(text)
         ):
             return unknown("net", last)

@@ -40,15 +40,19 @@ def nothing_leaks(own_home: Path, request: pytest.FixtureRequest) -> Iterator[No
         yield  # they look after processes and streams of their own, some of which outlive a test by design
         return
     before = _descriptors()
-    threads = set(threading.enumerate())
+    threads = _own_threads()
     yield
     gc.collect()
     until = time.monotonic() + 5  # a thread that has given its answer may still have to close what it waited with
-    while (more := _descriptors() - before) and time.monotonic() < until:
+    while (more := _descriptors() - before) | (left := _own_threads() - threads) and time.monotonic() < until:
         time.sleep(0.01)
     assert not more, "a test left a file open"
-    left = [each.name for each in set(threading.enumerate()) - threads if each.name.startswith("shellward")]
     assert not left, "a test left a thread running"
+
+
+def _own_threads() -> set[str]:
+    """Name our threads that run; each has a number, so that two are not taken for one."""
+    return {f"{each.name} {each.ident}" for each in threading.enumerate() if each.name.startswith("shellward")}
 
 
 def _descriptors() -> set[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.approval.paths import absolute
 from shellward.command.values import known_part, labels
 from shellward.config.paths import home
 
@@ -61,8 +60,8 @@ def touches_gate(call: Call) -> tuple[str, ...]:
     own = home()
     places = f"{str(own).rstrip('/')}/" if own is not None else ""
     found = []
-    for word in call.args.operands:
-        path = known_part(absolute(word, call.inv.cwd))
+    for word, full in zip(call.args.operands, call.paths, strict=True):
+        path = known_part(full)
         named = any(label == "var:SHELLWARD_HOME" for label in labels(word))
         if named or _GATE_PLACE.match(path) or (places and f"{path}/".startswith(places)):
             found.append(path)

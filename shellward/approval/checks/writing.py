@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, absolute, classify, well_known
+from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, classify
 from shellward.command.values import OPEN, known_part, labels
 
 if TYPE_CHECKING:
     from shellward.approval.rule import Call
-
-
-def _path(call: Call) -> str:
-    return well_known(absolute(call.argv[1], call.inv.cwd)) if len(call.argv) > 1 else ""
 
 
 _QUIET_SYSTEM = re.compile(
@@ -37,7 +33,7 @@ _STAGED = tuple(
 
 def write_system(call: Call) -> tuple[str, ...]:  # noqa: PLR0911
     """A write to the system's own files."""
-    path = _path(call)
+    path = call.written
     if labels(path) and not known_part(path).startswith("/"):
         return ()
     plain = known_part(path)
@@ -71,7 +67,7 @@ _KNOWN_NAMES = (
 
 def write_startup(call: Call) -> tuple[str, ...]:
     """A write to what runs at login, on a timer or with git."""
-    path = known_part(_path(call))
+    path = known_part(call.written)
     scheduled = re.match(
         r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch|(?:~|/root|/home/[^/]+)/(?:\.local/)?bin/"
         + _KNOWN_NAMES
@@ -85,7 +81,7 @@ def write_startup(call: Call) -> tuple[str, ...]:
 
 def write_credentials(call: Call) -> tuple[str, ...]:
     """A write to keys and credentials."""
-    path = known_part(_path(call))
+    path = known_part(call.written)
     if path[:1] not in "~/" or path.startswith("/tmp/"):
         return ()
     return (
@@ -99,19 +95,19 @@ def write_credentials(call: Call) -> tuple[str, ...]:
 
 def write_device(call: Call) -> tuple[str, ...]:
     """A write to a disk."""
-    path = known_part(_path(call))
+    path = known_part(call.written)
     return (path,) if classify(path) is Kind.DEVICE and not SYSTEM_DISK.match(path) else ()
 
 
 def write_system_disk(call: Call) -> tuple[str, ...]:
     """A write to the disk a system usually runs from."""
-    path = known_part(_path(call))
+    path = known_part(call.written)
     return (path,) if SYSTEM_DISK.match(path) else ()
 
 
 def write_kernel(call: Call) -> tuple[str, ...]:
     """A write to the kernel's controls."""
-    path = known_part(_path(call))
+    path = known_part(call.written)
     return (
         (path,)
         if re.match(

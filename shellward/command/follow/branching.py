@@ -58,7 +58,8 @@ class Branching(Assigning, ABC):
     reached: set[int]
     yielded: list[object]
 
-    def _block(self, node: Block) -> object:
+    def block(self, node: Block) -> object:
+        """Statements, one after the other."""
         value: object = None
         for at, item in enumerate(node.items):
             try:
@@ -88,7 +89,8 @@ class Branching(Assigning, ABC):
         else:
             self.gap = self.gap or gap
 
-    def _tried(self, node: Tried) -> object:
+    def tried(self, node: Tried) -> object:
+        """``try``, its handlers and what is done at last."""
         try:
             try:
                 value = self.walk(node.body)
@@ -105,7 +107,8 @@ class Branching(Assigning, ABC):
         self.walk(node.last)
         return value
 
-    def _choice(self, node: Choice) -> object:
+    def choice(self, node: Choice) -> object:
+        """``if``, ``a if b else c``, ``while``: both ways where it is not known which."""
         if node.repeats:
             return self._repeated(node)
         sure = truth(self.walk(node.test))
@@ -192,7 +195,8 @@ class Branching(Assigning, ABC):
         for item in items:
             self.walk(item)
 
-    def _loop(self, node: Loop) -> object:
+    def loop(self, node: Loop) -> object:
+        """``for``, and what collects values like it."""
         listed = self.walk(node.values)
         values, collected, broken = elements(listed), [], False
         doubt = self.language != "python" or not (known(listed) or (isinstance(listed, list) and "*" not in values))
@@ -225,7 +229,8 @@ class Branching(Assigning, ABC):
             (self._behind if broken else self._walk_all)([node.other])
         return collected if node.collects else None
 
-    def _jump(self, node: Jump) -> object:
+    def jump(self, node: Jump) -> object:
+        """``break`` and ``continue``."""
         self.jumps += not node.again
         if self.within is None or self.unsure != self.within:
             if self.within is not None and self.journal is None:  # what follows may be left out
@@ -235,13 +240,15 @@ class Branching(Assigning, ABC):
             return None
         raise Jumped(again=node.again)
 
-    def _raise(self, node: Raise) -> object:
+    def raise_(self, node: Raise) -> object:
+        """``raise``."""
         self._walk_all(node.parts)
         if not self.unsure:
             raise Raised
         return None
 
-    def _return(self, node: Return) -> object:
+    def return_(self, node: Return) -> object:
+        """``return``."""
         value = self.walk(node.value) if node.value is not None else None
         if not self.unsure:
             raise Returned(value)
@@ -249,7 +256,8 @@ class Branching(Assigning, ABC):
             self.returned.append(value)
         return value
 
-    def _yield(self, node: Yield) -> object:
+    def yield_(self, node: Yield) -> object:
+        """``yield``."""
         value = self.walk(node.value)
         self.gap = self.gap or (self.unsure > 0 and self.journal is None)
         if self.journal is None and len(self.yielded) < MOST:

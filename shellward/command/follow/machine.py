@@ -8,7 +8,7 @@ run. Steps are counted: what costs more is given up, and the tolerant reading of
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from shellward.command.actions import MAX_CALLS, Action
 from shellward.command.follow.branching import DEPTH, Branching, Raised, Returned
@@ -95,15 +95,6 @@ class Machine(Branching):
         self.calls: list[Call | Shell] = []
         self.reached: set[int] = set()
         """Of the trees' nodes, those that were walked at least once."""
-        self.kinds: dict[type, Callable[..., object]] = {
-            Const: self._const, Name: self._name, Member: self._member, Index: self._index, Call: self._call,
-            Splat: self._splat, Seq: self._seq, Pairs: self._pairs, Join: self._join, Unary: self._unary,
-            Choice: self._choice, Template: self._template, Shell: self._shell, Assign: self._assign,
-            Function: self._function, Class: self._class, Block: self._block, Loop: self._loop,
-            Return: self._return, Import: self._import, Tried: self._tried,
-            Yield: self._yield, Jump: self._jump, Raise: self._raise, Outer: self.outer, Remove: self.remove,
-            Spelled: self._spelled,
-        }  # fmt: skip
 
     def read(self, tree: Node, calls: Iterable[Call | Shell]) -> None:
         """Note what was read, and the calls that stand in there."""
@@ -142,7 +133,7 @@ class Machine(Branching):
         self.left -= 1
         if self.left < 0 or len(self.actions) > MAX_CALLS:
             raise Exhausted
-        return self.kinds[type(node)](node)
+        return self.kinds[type(node)](self, node)
 
     # -- values -------------------------------------------------------------------------------------------
 
@@ -395,3 +386,13 @@ class Machine(Branching):
     def _one_of(self, others: list[object], value: object) -> object:
         """Return what a function returns that may return something else."""
         return self.either(others, value) if others and self.language == "python" else value
+
+    kinds: ClassVar[dict[type, Callable[..., object]]] = {
+        Const: _const, Name: _name, Member: _member, Index: _index, Call: _call,
+        Splat: _splat, Seq: _seq, Pairs: _pairs, Join: _join, Unary: _unary,
+        Choice: Branching.choice, Template: _template, Shell: _shell, Assign: _assign,
+        Function: _function, Class: _class, Block: Branching.block, Loop: Branching.loop,
+        Return: Branching.return_, Import: _import, Tried: Branching.tried,
+        Yield: Branching.yield_, Jump: Branching.jump, Raise: Branching.raise_, Outer: Branching.outer,
+        Remove: Branching.remove, Spelled: _spelled,
+    }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC
-from functools import lru_cache
 from typing import NamedTuple
 
 from shellward.command.actions import Action
@@ -23,7 +22,8 @@ from shellward.command.follow.things import (
     plain,
     text,
 )
-from shellward.command.purecalls import NET_CALLS, squeeze
+from shellward.command.purecalls import is_net_call, squeeze
+from shellward.command.remember import remembered
 from shellward.command.values import known_part, labels, only_markers, unknown
 
 _LISTS_FILES = re.compile(
@@ -58,10 +58,9 @@ class _Kinds(NamedTuple):
     lists_files: bool
     makes_path: bool
     joins: bool
-    fetches: bool
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def _kinds(path: str) -> _Kinds:
     last = re.split(r"\.|::|->|\\", path)[-1]
     return _Kinds(
@@ -75,7 +74,6 @@ def _kinds(path: str) -> _Kinds:
         lists_files=_LISTS_FILES.search(path) is not None,
         makes_path=path in _PATHS or last in {"Path", "Pathname", "PosixPath"},
         joins=path in _JOINS or path.endswith("path.join"),
-        fetches=NET_CALLS.search(path) is not None,
     )
 
 
@@ -151,7 +149,7 @@ class Natives(Reflecting, ABC):
             return PathText("/".join(text(arg).rstrip("/") or "/" for arg in args).replace("//", "/") or ".")
         if is_one.joins:
             return joined_path([text(leaf) for arg in args for leaf in (arg if isinstance(arg, list) else [arg])])
-        if is_one.fetches or (last in {"URI", "URL", "url"} and "://" in text(args[:1])):
+        if is_net_call(path) or (last in {"URI", "URL", "url"} and "://" in text(args[:1])):
             given = text(args[:1])
             if last not in {"open", "get", "readLines", "file_get_contents"} or "://" in given or labels(given):
                 made = Ref(f"{path}()", unknown("net", last))
@@ -183,12 +181,22 @@ class Natives(Reflecting, ABC):
 
     def otherwise(self, ref: Ref, args: list[object], named: dict[str, object], result: object = MISSING) -> object:
         """Something unknown is called: it may call the functions that it is given."""
+        given = [*args, *named.values()] if named else args
+        functions = [one for one in given if callable_thing(one) and (not isinstance(one, Ref) or self.kind(one.path))]
+        if functions:
+            self._they_are_called(functions, ref, args, named, result)
+        if result is not MISSING:
+            return result
+        carried = only_markers(
+            "".join([ref.text, *(text(arg) for arg in args if isinstance(arg, str | list | Ref | dict))])
+        )
+        return Ref(f"{ref.path[-NAME:]}()", "" if carried == unknown("code") else carried, ref.opened, ref.pieces)
+
+    def _they_are_called(
+        self, functions: list[object], ref: Ref, args: list[object], named: dict[str, object], result: object
+    ) -> None:
+        """Call the functions that something unknown was given."""
         last = _kinds(ref.path).last.removesuffix("()")
-        functions = [
-            *(arg for arg in args if callable_thing(arg)),
-            *(value for value in named.values() if callable_thing(value)),
-        ]
-        functions = [func for func in functions if not isinstance(func, Ref) or self.kind(func.path)]
         rest = [arg for arg in args if not callable_thing(arg)]
         for func in functions[:4]:
             if isinstance(func, Func) and last in {
@@ -230,12 +238,6 @@ class Natives(Reflecting, ABC):
                     elements(named["args"]) if "args" in named else rest or [Ref("given", ref.text), *rest],
                     {},
                 )
-        if result is not MISSING:
-            return result
-        carried = only_markers(
-            "".join([ref.text, *(text(arg) for arg in args if isinstance(arg, str | list | Ref | dict))])
-        )
-        return Ref(f"{ref.path[-NAME:]}()", "" if carried == unknown("code") else carried, ref.opened, ref.pieces)
 
     def _input(self, last: str, args: list[object]) -> object:
         """What the program reads."""
