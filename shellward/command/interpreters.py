@@ -150,6 +150,7 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
     if inv.stdin:
         if labels(inv.stdin) and not known_part(inv.stdin).strip():
             t.effect(["@run", "sh", "piped", *labels(inv.stdin)[:6]], inv.span)
+            return unknown("out", "sh") if want else ""
         return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
     return None
 

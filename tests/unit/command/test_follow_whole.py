@@ -1,10 +1,8 @@
 """What hides a call from whoever follows a program: the call is found, or it is said that not all was followed."""
 
-import time
-
 import pytest
 
-from shellward.command.follow.program import LONGEST, follow
+from shellward.command.follow.program import follow
 from shellward.command.follow.things import Given
 from shellward.command.values import labels
 
@@ -102,23 +100,3 @@ def test_no_call_is_hidden(language, code):
 def test_what_was_come_to_counts_whatever_follows():
     code = "import os\nos.system('x/vrs/ fr- mr'[::-1])\nexec('(')"
     assert [action.text for action in follow("python", code, Given()).actions] == ["rm -rf /srv/x"]
-
-
-@pytest.mark.parametrize(
-    ("language", "code"),
-    [
-        ("python", "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(20))"),
-        ("python", "def f(a):\n" + "    if a: return f(a)\n" * 1000 + "f(1)"),
-        ("lua", "--[=[" * 4800),
-        ("lua", "--[[" * 6000),
-        ("perl", '"' + "@{[" * 8000 + '"'),
-        ("php", '"' + "${" * 12000 + '"'),
-        ("ruby", ':"' * 12000),
-        ("javascript", "switch(" * 3000),
-        ("python", "try:\n    return 1\nfinally:\n    pass\n" * 600),
-    ],
-)
-def test_hostile_programs_end(language, code):
-    began = time.process_time()
-    follow(language, code[:LONGEST], Given())
-    assert time.process_time() - began < 5
