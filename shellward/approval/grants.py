@@ -25,7 +25,7 @@ from shellward.core.gate import Finding, Severity
 _NEVER_PARTS: Final = frozenset({"unknown", "user", "structure", "remote"})
 """Packs whose findings are only approved with the whole line: what they do depends on what is around them."""
 _SETS_STATE: Final = re.compile(
-    r"(?:^|[\s;|&(){}`])(?:[A-Za-z_]\w*(?:\[[^]]*\])?\+?=|\S+\s*\(\s*\)"
+    r"\S\s*\(\s*\)|(?:^|[\s;|&(){}`])(?:[A-Za-z_]\w*(?:\[[^]]{0,99}\])?\+?=|[A-Za-z_]\w*\[[^]]{100}"
     r"|(?:export|declare|typeset|local|readonly|set|unset|read|alias|unalias|source|\.|eval|shopt|trap|enable|hash"
     r"|function|mapfile|readarray|getopts|printf\s+-v|env)(?:\s|$))"
 )

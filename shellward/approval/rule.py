@@ -55,11 +55,10 @@ class Call:
 
     @cached_property
     def args(self) -> Arguments:
-        """The words with options in canonical form; what is said in a program is judged where that is followed."""
-        argv, programs = self.argv, self.inv.programs
+        """The words with options in canonical form."""
         if self.name[:1] in "@><":
-            return Arguments(self.name, operands=argv[1:], path=True)
-        return arguments(self.name, [word if word not in programs else "" for word in argv] if programs else argv)
+            return Arguments(self.name, operands=self.argv[1:], path=True)
+        return arguments(self.name, self.argv)
 
     @cached_property
     def form(self) -> str:

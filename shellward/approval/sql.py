@@ -53,8 +53,8 @@ _OTHER = (
     (
         "execute",
         re.compile(
-            r"\bxp_cmdshell\b|\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUT|DUMP)FILE\b|\bsys_exec\b|\bLOAD_FILE\s*\(",
-            re.IGNORECASE | re.DOTALL,
+            r"\bxp_cmdshell\b|\bINTO\s+(?:OUT|DUMP)FILE\b|\bsys_exec\b|\bLOAD_FILE\s*\(",
+            re.IGNORECASE,
         ),
     ),
     (
@@ -90,11 +90,28 @@ def judge(text: str) -> tuple[str, ...]:
     text = _CLIENT_LINE.sub("", text)
     bare = _NOISE.sub(lambda m: "''" if m.group().startswith("'") else " ", text)
     found: list[str] = ["drop"] if dynamic else []
-    for statement in bare.split(";")[:2000]:
-        kind = _statement(statement[:5000])
-        if kind and kind not in found:
-            found.append(kind)
-    return tuple(found)
+    statements = [stripped for statement in bare.split(";") if (stripped := statement.strip())]
+    kinds = [_statement(statement[:_LONGEST]) or _late(statement) for statement in statements[:_MOST]]
+    if any(map(_DESTROYING.search, statements[_MOST:])):
+        kinds.append("drop")
+    return tuple(dict.fromkeys(filter(None, [*found, *kinds])))
+
+
+_MOST = 2000
+"""Statements that are looked at one by one."""
+_LONGEST = 5000
+"""Characters of a statement that are read."""
+_DESTROYING = re.compile(
+    r"\b(?:DROP|TRUNCATE|DELETE|UPDATE|ALTER|GRANT|REVOKE|COPY|EXECUTE|EXEC|xp_cmdshell|OUTFILE|DUMPFILE|FLUSHALL|FLUSHDB|SHUTDOWN|PURGE|RESTORE)\b",
+    re.IGNORECASE,
+)
+
+
+def _late(statement: str) -> str:
+    """Name what may stand where a statement is not read any more: the worst, when there is a word for it."""
+    if len(statement) <= _LONGEST or statement[:6].upper() in {"INSERT", "SELECT", "VALUES"}:
+        return ""
+    return "drop" if _DESTROYING.search(statement, _LONGEST) else ""
 
 
 _RUNS_TEXT = re.compile(r"\b(?:EXECUTE|PREPARE|EXEC|sp_executesql)\b|\\+gexec\b", re.IGNORECASE)
@@ -150,9 +167,19 @@ def _statement(text: str) -> str:  # noqa: PLR0911
         inner = (_statement(match.group(1)) for match in _WITHIN.finditer(text))
         return next(filter(None, inner), "")
     for kind, pattern in _OTHER:
-        if pattern.search(text) if kind == "execute" else pattern.match(text):
+        if (pattern.search(text) or _copies(text)) if kind == "execute" else pattern.match(text):
             return kind
     return "drop" if _OTHER[4][1].search(text) else ""
+
+
+_COPIES = re.compile(r"\bCOPY\b", re.IGNORECASE)
+_WITH_PROGRAM = re.compile(r"\b(?:FROM|TO)\s+PROGRAM\b", re.IGNORECASE)
+
+
+def _copies(text: str) -> bool:
+    """Tell whether a statement copies to or from a program."""
+    copies = _COPIES.search(text)
+    return copies is not None and _WITH_PROGRAM.search(text, copies.end()) is not None
 
 
 def _unbounded(text: str) -> bool:

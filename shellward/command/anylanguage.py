@@ -25,12 +25,13 @@ _PROGRAM = re.compile(
 )
 _RUNS = re.compile(r"(?i)process|exec|spawn|command|system|run-program|shell|\bsh\b|popen")
 _REMOVES = re.compile(
-    r"(?i)([\w:.!/-]{0,60}(?:remove|delete|unlink|rm_rf|rmtree|rmdir|del_dir)[\w:.!?/*-]{0,60})[\s(]+(?:[\w.:-]{1,40}[(\s:]\s*){0,3}"
+    r"(?i)(?<![\w:.!/-])([\w:.!/-]{0,60}?(?:remove|delete|unlink|rm_rf|rmtree|rmdir|del_dir)[\w:.!?/*-]{0,60})[\s(]+(?:[\w.:-]{1,40}[(\s:]\s*){0,3}"
     + _TEXT.format(r"\2")
 )
 _REMOVES_ITSELF = re.compile(r"\(\s*" + _TEXT.format(r"\1") + r"\s*\)\s*\)?\.((?:delete|remove|unlink)\w*)\(")
 _WALKS = re.compile(
-    r"(?i)(?:walk\w*|newDirectoryStream|listFiles|eachFile\w*|list_dir|File)\s*\([^\n]{0,60}?" + _TEXT.format(r"\1")
+    r"(?i)(?:walk\w{0,40}|newDirectoryStream|listFiles|eachFile\w{0,40}|list_dir|File)\s*\([^\n]{0,60}?"
+    + _TEXT.format(r"\1")
 )
 _DELETES_EACH = re.compile(r"(?i)\.delete\w*\(|\bdelete(?:IfExists|Recursively)?\(|removeItem")
 _EVALUATES = re.compile(

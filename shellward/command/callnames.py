@@ -82,6 +82,7 @@ def _python(code: str) -> str:
     if "__import__" in code or "import_module" in code:
         code = re.sub(r"(?:__import__|importlib\.import_module)\(\s*['\"](\w+)['\"]\s*\)", r"\1", code)
     known = "|".join(_MODULES)
+    # Without \b in front: an expression that begins with letters is found many times faster.
     renamed = re.findall(rf"import\s+({known})\s+as\s+(\w+)", code)[:5] if " as" in code or "\tas" in code else []
     for module, alias in renamed:
         code = re.sub(r"\b" + alias + r"\.", module + ".", code)

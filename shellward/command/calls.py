@@ -247,14 +247,14 @@ CLIENTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
             r"\.(?:delete\w*|remove\w*|destroy|refund\w*)\(",
         ),
         (r"\.objects\.", r"\.objects\.(?:all\(\)\.)?(?:delete|_raw_delete)\("),
-        (r"\bdb\.drop_all\(|metadata\.drop_all\(|\bsqlalchemy\b", r"\.drop_all\((?![\s\S]*sqlite)"),
+        (r"\bdb\.drop_all\(|metadata\.drop_all\(|\bsqlalchemy\b", r"\.drop_all\((?![\s\S]{0,500}?sqlite)"),
         (
-            r"\b[A-Z]\w*\.(?:\S+\.)?(?:delete_all|destroy_all)\b|drop_table",
-            r"\b[A-Z]\w*(?:\.(?:unscoped|all|where\(\s*[\"']\s*(?:1\s*=\s*1|true)[^)]*\)))?\.(?:delete_all|destroy_all)\b|\.drop_table\b",
+            r"\b[A-Z]\w*\.(?:\S{1,80}?\.)?(?:delete_all|destroy_all)\b|drop_table",
+            r"\b[A-Z]\w*(?:\.(?:unscoped|all|where\(\s*[\"']\s*(?:1\s*=\s*1|true)[^)]{0,200}\)))?\.(?:delete_all|destroy_all)\b|\.drop_table\b",
         ),
         (
             r"::truncate\(|Schema::drop|::query\(\)->delete|DB::table",
-            r"::truncate\(|Schema::drop\w*\(|::query\(\)->delete\(|->truncate\(|DB::table\([^)]*\)->delete\(",
+            r"::truncate\(|Schema::drop\w*\(|::query\(\)->delete\(|->truncate\(|DB::table\([^)]{0,200}\)->delete\(",
         ),
         (r"\bpsutil\b", r"\.(?:kill|terminate)\("),
         (

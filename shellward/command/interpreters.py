@@ -150,7 +150,7 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
     if inv.stdin:
         if labels(inv.stdin) and not known_part(inv.stdin).strip():
             t.effect(["@run", "sh", "piped", *labels(inv.stdin)[:6]], inv.span)
-            return unknown("out", "sh") if want else ""
+            return unknown("out", "sh") if want else None
         return t.run_code("sh", inv.stdin, inv, argv[i:], want=want)
     return None
 
@@ -217,7 +217,6 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         codes += [word for word in argv[1:] if "\\" in word]
     if codes and (lang, codes) != ("pwsh", ["-"]):  # that is standard input
         code = "\n".join(codes)
-        inv.programs = tuple(codes)
         printed = t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin, want=want)
         if want and labels(printed):
             return _printed(lang, code) or printed
@@ -354,7 +353,7 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 
 _RUNS_LINES = re.compile(r"\bsystem\s*\(\s*\$0\s*\)|\$0\s*\|\s*getline|\{\s*print\s*\|")
-_PRINTS_TO_SHELL = re.compile(r"(print\b[^|{};]*)\|\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b[^\"]*\"")
+_PRINTS_TO_SHELL = re.compile(r"(print\b(?:(?!print\b)[^|{};])*)\|\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b[^\"]*\"")
 
 
 def _awk_lines(t: Tracer, inv: Invocation, program: str) -> None:

@@ -26,7 +26,6 @@ class Invocation:
         notes: what is known of its operands (``net:FILE`` for one that was downloaded, ``file:FILE`` for what one
             was made of).
         into: files that its output is redirected to.
-        programs: those of its words that are programs in another language, and are followed by themselves.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Invocation:
     cwd: str = "."
     notes: tuple[str, ...] = ()
     into: tuple[str, ...] = ()
-    programs: tuple[str, ...] = ()
 
 
 def quote(word: str) -> str:

@@ -1,6 +1,6 @@
 """Remembering what was worked out of a short text: names and paths come again and again.
 
-Only short ones, and not many: what somebody sends never stays in memory for long, nor takes much of it.
+Only short ones, and not many: at most MOST * LONGEST characters for each function, whatever somebody sends.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
-MOST = 4096
+MOST = 1024
 """Answers of a function that are remembered."""
-LONGEST = 256
+LONGEST = 128
 """Characters of the longest text that is remembered."""
 
 

@@ -12,7 +12,7 @@ from shellward.command.purecalls import squeeze
 from shellward.command.values import character, decimal, known_part, unknown
 
 _WALKERS = re.compile(r"(?:\.(?:rglob|iterdir|glob|walk)|os\.(?:walk|scandir|listdir)|\bi?glob)\(")
-_CHANGES_EACH = re.compile(r"\bos\.l?(chmod|chown)\([^\n]*?(?:,\s*0?o?([0-7]{3,4})\s*\)|\))")
+_CHANGES_EACH = re.compile(r"\bos\.l?(chmod|chown)\([^\n]{0,200}?(?:,\s*0?o?([0-7]{3,4})\s*\)|\))")
 _REMOVES_EACH = re.compile(r"(?:\.(?:unlink|rmdir)|os\.(?:remove|unlink|rmdir)|shutil\.rmtree)\(")
 
 
@@ -72,7 +72,7 @@ _CONNECTS = re.compile(
 )
 _SHELL_AT_SOCKET = re.compile(
     r"dup2|pty\.spawn|/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|powershell|STDIN,\s*[\"']?>&|\bsh\s+-i|to_?sh|"
-    r"(?:spawn|exec\w*|popen|system|Command)\s*\(\s*[\"'](?:ba|z|da|k)?sh\b|fdopen\s*\(\s*\$\w+\s*,\s*[rw]\b"
+    r"(?:spawn|exec\w{0,12}|popen|system|Command)\s*\(\s*[\"'](?:ba|z|da|k)?sh\b|fdopen\s*\(\s*\$\w+\s*,\s*[rw]\b"
 )
 _NETWORK = ("ocket", "onnect", "fsockopen", "/inet/tcp", "net.Dial", "gen_tcp")
 """One of these is in every program that _CONNECTS matches."""
@@ -81,10 +81,7 @@ _RUNS_WHAT_COMES = {
     "ruby": re.compile(r"popen|\bexec\b|\bsystem\b|spawn|`#\{"),
     "php": re.compile(r"\b(?:shell_exec|exec|system|passthru|popen|proc_open|pcntl_exec)\s*\(|`\s*\$"),
     "lua": re.compile(r"io\.popen|os\.execute"),
-    "python": re.compile(
-        r"recv\b[^\n]*\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\b|\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\([^\n]{0,80}?\brecv\b"
-        r"|(?=[\s\S]*\.recv\()(?=[\s\S]*\.connect\()[\s\S]*shell\s*=\s*(?:True|1)"
-    ),
+    "python": re.compile(r"\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\([^\n]{0,80}?\brecv\b"),
     "javascript": re.compile(r"\.pipe\(\s*\w+\.stdin|\.on\([\"']data[\"'][^\n]{0,120}exec"),
     "tcl": re.compile(r"\bexec\b"),
     "r": re.compile(r"\bsystem2?\("),
@@ -93,6 +90,16 @@ _RUNS_WHAT_COMES = {
     "elixir": re.compile(r"System\.(?:cmd|shell)|os:cmd|open_port|Port\.open"),
 }
 """What runs the lines that come over a connection, by language."""
+
+
+_JOINED = re.compile(r"([\"'])\s*\+\s*\1")
+_SIGNS = (*CLIENT_WORDS, *_NETWORK, "docker.sock", "fork", "chmod", "chown", "unlink", "rmdir", "remove", "rmtree")
+"""One of these is in every program of Python of which whole() or in_loops() say something."""
+
+
+def may_show(code: str) -> bool:
+    """Tell whether whole() or in_loops() may find something in a program of Python: they take long to find nothing."""
+    return any(word in code for word in _SIGNS) or ("+" in code and _JOINED.search(code) is not None)
 
 
 def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C901, PLR0912
@@ -125,7 +132,7 @@ def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C90
         actions.append(Action("argv", argv=("@store", language, "docker.sock")))
     runs = _RUNS_WHAT_COMES.get(language)
     connects = any(word in code for word in _NETWORK) and _CONNECTS.search(code)
-    if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code))):
+    if connects and (_SHELL_AT_SOCKET.search(code) or (runs and runs.search(code)) or _answers(language, code)):
         actions.append(Action("argv", argv=("@reverse-shell", language)))
     if "fork" not in code:
         return
@@ -136,13 +143,20 @@ def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C90
         actions.append(Action("argv", argv=("@fork-bomb", language)))
 
 
-_JOINED = re.compile(r"([\"'])\s*\+\s*\1")
-_SIGNS = (*CLIENT_WORDS, *_NETWORK, "docker.sock", "fork", "chmod", "chown", "unlink", "rmdir", "remove", "rmtree")
+_RECEIVES = re.compile(r"recv\b")
+_RUNS = re.compile(r"\b(?:system|popen|getoutput|check_output|Popen|run|exec|eval)\b")
+_THROUGH_SHELL = re.compile(r"shell\s{0,9}=\s{0,9}(?:True|1)")
 
 
-def may_show(code: str) -> bool:
-    """Tell whether whole() or in_loops() may find something in a program of Python: they take long to find nothing."""
-    return any(word in code for word in _SIGNS) or ("+" in code and _JOINED.search(code) is not None)
+def _answers(language: str, code: str) -> bool:
+    """Tell whether a program of Python that reads from a connection runs something in the same line, or with a shell."""
+    if language != "python" or "recv" not in code:
+        return False
+    for line in code.splitlines():
+        receives = _RECEIVES.search(line)
+        if receives and _RUNS.search(line, receives.end()):
+            return True
+    return ".recv(" in code and ".connect(" in code and _THROUGH_SHELL.search(code) is not None
 
 
 _APPLESCRIPT = re.compile(
@@ -245,7 +259,7 @@ def awk(code: str) -> list[Action]:
     found += re.finditer(text + r"\s*\|&?\s*\"(?:\S*/)?(?:ba|z|da|k)?sh\b", joined)
     found += re.finditer(text + r"\s*\|&?\s*getline", joined)
     actions += [Action("shell", unquote(match.group(1))) for match in found[:MAX_CALLS]]
-    written = list(re.finditer(r"\bprint[^;{}\n]*?(>>?)\s*" + text, joined))[:MAX_CALLS]
+    written = list(re.finditer(r"\bprint(?:(?!print)[^;{}\n])*?(>>?)\s*" + text, joined))[:MAX_CALLS]
     actions += [Action("argv", argv=(match.group(1), unquote(match.group(2)))) for match in written]
     if "/inet/tcp" in code:
         actions.append(Action("argv", argv=("@reverse-shell", "awk")))

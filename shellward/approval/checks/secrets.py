@@ -18,7 +18,7 @@ SECRET_NAME = re.compile(
 
 
 _AUTH_HEADER = re.compile(
-    r"(?i)(?:proxy-)?(?:authorization|[\w-]*api-?key|private-token|[\w-]*auth[\w-]*|x-vault-token|job-token|deploy-token|circle-token|x-access-token|[\w-]*access-key|x-goog-\S+|cookie|x-[\w-]*token)\s*:"
+    r"(?i)(?:proxy-)?(?:authorization|[\w-]{0,60}api-?key|private-token|[\w-]{0,60}auth[\w-]{0,60}|x-vault-token|job-token|deploy-token|circle-token|x-access-token|[\w-]{0,60}access-key|x-goog-\S{1,60}|cookie|x-[\w-]{0,60}token)\s*:"
 )
 
 

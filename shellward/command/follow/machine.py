@@ -387,6 +387,7 @@ class Machine(Branching):
         """Return what a function returns that may return something else."""
         return self.either(others, value) if others and self.language == "python" else value
 
+    # Of the class, so that no machine has to make it; what overrides one of these has to stand here, too.
     kinds: ClassVar[dict[type, Callable[..., object]]] = {
         Const: _const, Name: _name, Member: _member, Index: _index, Call: _call,
         Splat: _splat, Seq: _seq, Pairs: _pairs, Join: _join, Unary: _unary,

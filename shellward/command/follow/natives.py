@@ -84,20 +84,20 @@ class Natives(Reflecting, ABC):
 
     def native(self, ref: Ref, args: list[object], named: dict[str, object]) -> object:  # noqa: C901, PLR0911, PLR0912
         """Call something that the language or a library brings along."""
-        path, is_one = ref.path, _kinds(ref.path)
-        last = is_one.last
+        path, about = ref.path, _kinds(ref.path)
+        last = about.last
         self.left -= 8  # looking a name up costs as much
         if (ref.opened or ref.file) and last in WRITES:
             return self.written(ref, args)
         found = self.reflective(path, last, args, named)
         if found is not MISSING:
             return found
-        if is_one.prints and "file" not in named:
+        if about.prints and "file" not in named:
             if args and isinstance(args[0], Ref) and (args[0].opened or args[0].file):
                 return self.written(args[0], args[1:])
             if self.language == "python":
                 args = [self.in_words(arg) for arg in args]
-            self.prints(last, args, named, ends=is_one.ends_line)
+            self.prints(last, args, named, ends=about.ends_line)
             return True
         if path == "@field":
             return self.field(args)
@@ -108,9 +108,9 @@ class Natives(Reflecting, ABC):
             return None
         if path == "env.get" or last in {"getenv", "get_env", "fetch_env!"}:
             return self.start.env(text(args[0])) if args else Ref("env")
-        if is_one.reads_input and (self.start.stdin is not None or not args):
+        if about.reads_input and (self.start.stdin is not None or not args):
             return self._input(last, args)
-        kind = None if is_one.is_program else self.kind(path)
+        kind = None if about.is_program else self.kind(path)
         if kind == "eval":
             return self.evaluate_code(last, args, named)
         if kind is not None:
@@ -121,7 +121,7 @@ class Natives(Reflecting, ABC):
         special = self.special(ref, last, args)
         if special is not MISSING:
             return special
-        if is_one.walks and args and not isinstance(args[0], CALLABLE):
+        if about.walks and args and not isinstance(args[0], CALLABLE):
             base = text(args[0])
             if isinstance(args[-1], CALLABLE):
                 return self.call(args[-1], [f"{base}/*"], {})
@@ -132,7 +132,7 @@ class Natives(Reflecting, ABC):
                 self.bind("$File::Find::name", f"{text(folder)}/*")
                 self.call(args[0], [], {})
             return None
-        if is_one.globs and args:
+        if about.globs and args:
             values: list[object] = [
                 item
                 for arg in args
@@ -140,14 +140,14 @@ class Natives(Reflecting, ABC):
                 for item in elements([text(leaf) for leaf in arg] if isinstance(arg, list) else [text(arg)])
             ]
             return self.callback(values, "each", [args[-1]]) if isinstance(args[-1], CALLABLE) else values
-        if is_one.lists_files and (args or last not in {"entries", "foreach", "children", "dir"}):
+        if about.lists_files and (args or last not in {"entries", "foreach", "children", "dir"}):
             listed: list[object] = (
                 [f"{text(args[0]).rstrip('/')}/*" if self.language in {"r", "perl"} else "*"] if args else ["*"]
             )
             return self.callback(listed, "each", [args[-1]]) if args and isinstance(args[-1], CALLABLE) else listed
-        if is_one.makes_path:
+        if about.makes_path:
             return PathText("/".join(text(arg).rstrip("/") or "/" for arg in args).replace("//", "/") or ".")
-        if is_one.joins:
+        if about.joins:
             return joined_path([text(leaf) for arg in args for leaf in (arg if isinstance(arg, list) else [arg])])
         if is_net_call(path) or (last in {"URI", "URL", "url"} and "://" in text(args[:1])):
             given = text(args[:1])
