@@ -10,7 +10,7 @@ import re
 
 from shellward.command.actions import MAX_CALLS, Action
 
-_TEXT = r"([\"'])((?:\\.|(?!{0})[^\\])*){0}"
+_TEXT = r"(?<!\\)([\"'])((?:\\.|(?!{0})[^\\])*){0}"
 _SHELL_LIST = re.compile(
     r"([\"'])(?:/\w+)*/?(?:ba|z|da|k|a)?sh\1[\s,:()\[\]{}\w]{0,24}?([\"'])-\w{0,4}c\2\s*,?\s*([\"'`])((?:\\.|(?!\3)[^\\])*)\3"
 )
@@ -45,7 +45,7 @@ _HOME = re.compile(
 _TREE = re.compile(r"(?i)tree|recurs|dir|folder|all|_rf|item|files")
 
 
-_JOINED = re.compile(r"([\"'])((?:\\.|(?!\1)[^\\])*)\1\s*(?:\+\+?|\^|&|<>|\.|\*|~)\s*\1((?:\\.|(?!\1)[^\\])*)\1")
+_JOINED = re.compile(r"(?<!\\)([\"'])((?:\\.|(?!\1)[^\\])*)\1\s*(?:\+\+?|\^|&|<>|\.|\*|~)\s*\1((?:\\.|(?!\1)[^\\])*)\1")
 _JOINS = re.compile(
     r"\((?:concat|concatenate\s+'string|string-append|str|strcat|string-concat|uiop:strcat)((?:\s+\"(?:\\.|[^\"\\])*\")+)\s*\)"
 )

@@ -158,7 +158,10 @@ SHELL_QUOTES: dict[str, tuple[str, ...]] = {
         r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?:--\s+)?([^\n;\]}]+)",
         r"\bfile\s+(delete\s[^\n;\]]+)",
     ),
-    "java": (r"""["']([^"']*)["']\s*\.execute\(""", r"\"((?:[^\"\\]|\\.)*)\"\s*\.?(?:!!?|lines\w*!?)(?=[^\w=]|$)"),
+    "java": (
+        r"""["']([^"']*+)["']\s*\.execute\(""",
+        r"(?<!\\)\"((?:[^\"\\]|\\.)*+)\"\s*\.?(?:!!?|lines\w*!?)(?=[^\w=]|$)",
+    ),
     "prolog": (r"\b(?:shell|system|process_create)\(\s*[\"']((?:[^\"'\\]|\\.)*)[\"']",),
     "haskell": (r"\b(?:system|callCommand|spawnCommand|shell)\s*\$?\s*\"((?:[^\"\\]|\\.)*)\"",),
     "ocaml": (
@@ -172,7 +175,7 @@ SHELL_QUOTES: dict[str, tuple[str, ...]] = {
     "go": (r"exec\.Command\(\s*\"(?:ba|z)?sh\"\s*,\s*\"-c\"\s*,\s*[\"`]((?:[^\"`\\]|\\.)*)[\"`]",),
     "osascript": (r'do shell script\s+"((?:[^"\\]|\\.)*)"',),
     "lisp": (
-        r'\((?:\S+/)?(?:shell-command|system|shell|sh|bash|shell-command-to-string|async-shell-command|run-shell-command|run-program|process:?|uiop:run-program)\s+"((?:[^"\\]|\\.)*)"',
+        r'\((?:[^\s()]{1,80}/)?(?:shell-command|system|shell|sh|bash|shell-command-to-string|async-shell-command|run-shell-command|run-program|process:?|uiop:run-program)\s+"((?:[^"\\]|\\.)*)"',
     ),
 }
 """Quotes in which a language holds shell text."""

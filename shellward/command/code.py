@@ -19,7 +19,7 @@ from shellward.command.shapes import awk, in_loops, may_show, unquote, whole
 from shellward.command.values import known_part, labels
 
 # The first look-ahead says nothing new: it is the quickest way to pass over all that begins no name.
-_NAMED = r"(?=[\w$])(?<![\w$.:])(?<!->)((?:[\w$]++(?:\.|::|->|\\))*+)([\w$]++!?+)"
+_NAMED = r"(?=[\w$])(?<![\w$.:])(?<!->)(?<![\w$]\\)((?:[\w$]++(?:\.|::|->|\\))*+)([\w$]++!?+)"
 _CALL = re.compile(_NAMED + r"(?=\s*+\()")
 _BARE_CALL = re.compile(_NAMED + r"(?=\s*\(|\s+[\w\"'$%\[:@<-]|\s*[\"'\[])")
 _METHOD = re.compile(r"(?<=[)\]])((?:\.|->)(?:[\w$]+(?:\.|->)){0,3})([\w$]+!?)(?=\s*\()")

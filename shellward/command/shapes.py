@@ -185,7 +185,7 @@ def _formatted(match: re.Match[str]) -> str:
 
 
 _AWK_ASSIGNED = re.compile(
-    r'\b([A-Za-z_]\w*)[ \t]*=[ \t]*((?:(?:"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*)[ \t]*){1,12})(?=[;}\n]|\Z)'
+    r'\b([A-Za-z_]\w*+)[ \t]*=[ \t]*((?:(?:"(?:[^"\\]|\\.)*+"|[A-Za-z_]\w*+)[ \t]*+){1,12}+)(?=[;}\n]|\Z)'
 )
 
 
@@ -203,9 +203,7 @@ def _awk_joined(code: str) -> str:
     return _AWK_ASSIGNED.sub("", code[: last.end()]) + ";".join(rebuilt) + code[last.end() :]
 
 
-_AWK_PIECE = (
-    r'(?:"(?:[^"\\]|\\.)*"|\$\w+|\$\([^()\n]*\)|\b(?!print|getline|if\b|while\b)[A-Za-z_]\w*\b(?:\[[^\[\]\n]*\])?)'
-)
+_AWK_PIECE = r'(?:(?<!\\)"(?:[^"\\]|\\.)*+"|\$\w++|\$\([^()\n]*\)|\b(?!print|getline|if\b|while\b)[A-Za-z_]\w*\b(?:\[[^\[\]\n]*\])?)'
 _AWK_RUN = re.compile(rf"\bsystem\s*\(\s*((?:{_AWK_PIECE}[ \t]*){{2,12}})")
 _AWK_READ = re.compile(rf"((?:{_AWK_PIECE}[ \t]*){{2,12}})\|&?\s*getline")
 
@@ -234,7 +232,7 @@ def _awk_unknown(match: re.Match[str]) -> str:
 def awk(code: str) -> list[Action]:
     """What an awk program runs and writes."""
     actions: list[Action] = []
-    text = r'"((?:[^"\\]|\\.)*)"'
+    text = r'(?<!\\)"((?:[^"\\]|\\.)*+)"'
     joined = re.sub(r'"[ \t]+"', "", re.sub(r'\bENVIRON\[\s*"HOME"\s*\]', ' "~" ', code))
     joined = _SPRINTF.sub(_formatted, joined)
     joined = _awk_joined(joined)
@@ -247,7 +245,7 @@ def awk(code: str) -> list[Action]:
     joined = re.sub(
         r'\bsprintf\(\s*"((?:[^"\\]|\\.)*)"((?:\s*,\s*(?:"(?:[^"\\]|\\.)*"|\d+))*)\s*\)', _formatted, joined
     )
-    for printed, name in re.findall(r'"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
+    for printed, name in re.findall(r'(?<!\\)"(?:echo|printf)\s+((?:[^"\\]|\\.)*)"\s*\|\s*getline\s+(\w+)', joined)[:5]:
         joined = re.sub(rf"\bsystem\s*\(\s*{name}\s*\)", lambda _, printed=printed: f'system("{printed}")', joined)  # type: ignore[misc]
     if "system" in joined:
         joined = _AWK_RUN.sub(_awk_unknown, joined)

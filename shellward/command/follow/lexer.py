@@ -29,7 +29,7 @@ _FILLED = {
 """Texts in which an expression may hold the same quotes."""
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _BACK = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
+_REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.){0,200}\]){1,500})/([a-z]*)")
 _HEREDOC = re.compile(r"<<<?([~-]?)([\"'`]?)([A-Za-z_]\w*)\2")
 _COMMENT = {
     "javascript": re.compile(r"//[^\n\r\u2028\u2029]*|/\*.*?\*/", re.DOTALL),
@@ -253,9 +253,9 @@ class Lexer(Texts):
 
     def _special(self, c: str) -> tuple[str, Node] | None:  # noqa: C901, PLR0911
         code, at, language = self.code, self.at, self.language
-        if c == "/" and language in {"javascript", "ruby", "perl", "awk", "php"} and self._regex_here():
+        if c == "/" and language in {"javascript", "ruby", "perl", "awk"} and self._regex_here():
             found = _REGEX.match(code, at)
-            if found and language != "php":
+            if found:
                 self.at = found.end()
                 self.doubts += language in {"ruby", "perl"} and bool(HOLDS.search(found.group(1).replace("#{", "${")))
                 return c, Const(Everywhere(found.group(1)) if "g" in found.group(2) else Pattern(found.group(1)))
