@@ -105,3 +105,38 @@ def test_names_that_are_worked_out_are_not_followed_within_each_other():
     before = time.process_time()
     assert detect_dangerous_command(f'python3 -c "{code}"') is not None
     assert time.process_time() - before < 5  # it took minutes
+
+
+@pytest.mark.parametrize(
+    ("before", "piece", "after"),
+    [
+        ("python3 -c 'import socket; ", "exec", "'"),
+        ("python3 -c 'import socket; ", ".", "'"),
+        ("python3 -c 'import socket; ", "recv ", "'"),
+        ("python3 -c 'import socket; ", ".recv(", "'"),
+        ("python3 -c '", "os.chmod(", "'"),
+        ("python3 -c 'import os\n", "a\\", "'"),
+        ("ruby -e 'delete_all ", "A.b.", "'"),
+        ("perl -e '", "/*\\", "'"),
+        ("php -r 'array_map ", "\\/", "'"),
+        ("php -r 'array_map ", "/[", "'"),
+        ("julia -e '", "rm_rf", "'"),
+        ("groovy -e '", "eachFile", "'"),
+        ("groovy -e '", '\\"|', "'"),
+        ("emacs --batch --eval '(shell-command ", "((/", "'"),
+        ("expect -c 'exec ", '"\\', "'"),
+        ("awk '{system( print getline ", "A x=b", "'}"),
+        ("awk '{", "print ", "}'"),
+        ("awk '{system( getline ", '\\"-', "'}"),
+        ("curl -H '", "auth", "' x.example"),
+        ("rsync a h", ":/", ""),
+        ("npx ", "knex ", ""),
+        ("lftp -e '", "mirror ", "'"),
+        ("psql -c '", "COPY ", "'"),
+        ("psql -c 'GRANT ", "ALTER USER ", "'"),
+    ],
+)
+def test_one_piece_again_and_again_ends_soon(before, piece, after):
+    began = time.process_time()
+    detect_dangerous_command(before + piece * (64 * 1024 // len(piece)) + after)
+    assert time.process_time() - began < 3
