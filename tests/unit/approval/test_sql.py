@@ -15,6 +15,7 @@ from shellward.approval.sql import judge
         "/* " + "x" * 6000 + " */ TRUNCATE users",
         "COPY a FROM STDIN; COPY b" + " " * 2000 + "TO PROGRAM 'sh'",
     ],
+    ids=["blanks", "empty", "many", "long", "comment", "copy"],
 )
 def test_it_is_found(text):
     assert judge(text)
@@ -28,6 +29,7 @@ def test_it_is_found(text):
         "SELECT a" + ", b" * 3000 + " FROM c",
         "SELECT 1;" * 3000 + "SELECT 'DROP TABLE x'",
     ],
+    ids=["rows", "texts", "columns", "many"],
 )
 def test_what_is_only_long_is_not(text):
     assert judge(text) == ()
