@@ -55,6 +55,9 @@ _REAL = frozenset(("none", "false", "no", "0"))
 _HELP = frozenset(("--help", "-help", "--usage"))
 _KEEP_HELP = frozenset(("psql", "mysql", "mariadb", "@sql", "@run", "find"))
 _PREFIXED = re.compile(r"(mkfs|mke2fs|newfs)[._]\w+$")
+_FILE_SYSTEMS = ("bfs", "btrfs", "cramfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fat", "jfs", "minix", "msdos",
+                 "nilfs2", "ntfs", "ocfs2", "reiserfs", "udf", "vfat", "xfs")  # fmt: skip
+"""What programs named ``mkfs.`` make; a pattern in command position may mean one of them."""
 
 
 def index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
@@ -83,7 +86,8 @@ _compile = lru_cache(maxsize=None)(re.compile)
 @lru_cache(maxsize=1)
 def program_names() -> frozenset[str]:
     """List the programs that a glob in command position may mean."""
-    return frozenset(name for name in {*_INDEX, *handlers.names(), *EFFECTS} if name[:1] not in "@<>")
+    names = {*_INDEX, *handlers.names(), *EFFECTS, *(f"mkfs.{made}" for made in _FILE_SYSTEMS)}
+    return frozenset(name for name in names if name[:1] not in "@<>")
 
 
 def rules_for(name: str) -> tuple[Rule, ...]:

@@ -1,5 +1,6 @@
 """Predicates of rules: what a regular expression on the canonical form cannot say. Small, pure, by meaning."""
 
+from shellward.approval.checks.bus import stops_over_bus
 from shellward.approval.checks.code import run_origin, sql, unknown_name, unknown_run
 from shellward.approval.checks.deleting import (
     catastrophic,
@@ -88,6 +89,7 @@ __all__ = [
     "sets_loader",
     "sql",
     "stops_gate",
+    "stops_over_bus",
     "touches_gate",
     "unknown_name",
     "unknown_run",
