@@ -10,6 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from shellward.approval.checks.writing import BEGINS_AT_HOME
 from shellward.approval.effects import EFFECTS, effects
 from shellward.approval.inner import Deed, deed, shorten, write
 from shellward.approval.paths import ordinary
@@ -75,7 +76,7 @@ def index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
 
 _INDEX = index(RULES)
 _CALM = frozenset(("cp", "ln", "install", "tee", ">", ">>"))
-_NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|^[A-Za-z]:|\\").search
+_NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|\.(?:ssh|gnupg|aws|kube|config)/|^[A-Za-z]:|\\").search
 """Copies between names of the working directory concern no rule; most of what is copied is that."""
 Packs = Mapping[str, tuple[Rule, ...]]
 """Rules of the user's own packs, by the names of commands that they apply to."""
@@ -231,7 +232,7 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
         known = name in _INDEX or name in EFFECTS or name in packs
         if not known and "." not in name and not _is_cmdlet(name):
             continue
-        if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
+        if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)) and BEGINS_AT_HOME.isdisjoint(inv.via):
             continue
         key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via, *inv.into, *inv.notes)
         if key in seen:

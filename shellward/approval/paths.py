@@ -320,6 +320,11 @@ STARTUP = re.compile(
 )
 """Files that are read and run when somebody logs in or opens a shell."""
 
+OF_A_HOME = re.compile(
+    r"(?:\./)?(?:\.(?:ssh|gnupg)/\S|\.aws/credentials$|\.kube/config$|\.config/(?:autostart|systemd|environment\.d)/\S)"
+)
+"""Files that stand in homes only, whichever directory they are named from."""
+
 CREDENTIALS = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|\$HOME)/(?:\.ssh/(?!known_hosts|config$|\S+\.pub$)\S*|\.ssh/?$|\.aws(?:/(?!config$)\S*)?$|\.azure(?:/\S*)?$|\.config/gcloud(?:/\S*)?$|\.kube(?:/\S*)?$|\.docker/config\.json|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg(?:/\S*)?$|\.password-store(?:/\S*)?$|\.pgpass|\.my\.cnf|\.mylogin\.cnf|\.vault-token|\.terraformrc|\.terraform\.d/credentials\S*|\.config/(?:gh|hub|rclone|op|doctl|heroku|hcloud|containers/auth\.json|stripe|sops)(?:/\S*)?$|\.cargo/credentials\S*|\.gem/credentials|\.m2/settings\.xml|\.gradle/gradle\.properties|\.electrum\S*|\.bitcoin\S*|\.ethereum\S*|\.bash_history|\.zsh_history|\.psql_history|\.mysql_history|\.python_history|\.local/share/keyrings\S*|\.mozilla\S*|\.config/(?:google-chrome|chromium|BraveSoftware)\S*|Library/(?:Keychains|Cookies|Application Support/Google/Chrome)\S*|\.claude/\.credentials\S*|\.codex/auth\.json|\.huggingface/token|\.cache/huggingface/token|\.kaggle/kaggle\.json|\.s3cfg|\.boto|\.fly/config\.yml|\.netlify\S*|\.subversion/auth\S*|\.authinfo\S*|\.cloudflared\S*|\.credentials\S*)"
     r"|/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd|ssh/ssh_host\S*key|ssl/private\S*|krb5\.keytab|security/opasswd|kubernetes/\S*|rancher\S*|openvpn\S*|wireguard\S*|letsencrypt\S*|ppp/chap-secrets|ipsec\.secrets|docker/key\.json|NetworkManager/system-connections\S*)[-~]?$"

@@ -17,6 +17,7 @@ from shellward.approval.checks.deleting import (
     rm_tree,
     rm_worse,
     rsync_target,
+    untracked,
 )
 from shellward.approval.checks.disks import changes_table, formats, formats_system_disk
 from shellward.approval.checks.filling import allocates, fills
@@ -94,6 +95,7 @@ __all__ = [
     "unknown_name",
     "unknown_run",
     "unpacks_over",
+    "untracked",
     "uploaded",
     "write_credentials",
     "write_device",

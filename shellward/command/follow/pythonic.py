@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shellward.command.follow.methods import MISSING
 from shellward.command.follow.things import Bytes, PathText, Pattern, held, text
-from shellward.command.values import LIMIT, OPEN, unknown
+from shellward.command.values import LIMIT, OPEN, only_markers, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,16 +47,20 @@ def written(value: object) -> str:
     """Write a value as ``str`` does; how lists look is not known, since tuples and sets are lists here."""
     if isinstance(value, bool | float) or value is None:
         return str(value)
-    if isinstance(value, list | dict):
-        return unknown("code")
-    return unknown("code") if isinstance(value, Bytes) else text(value)
+    return _unread(value) if isinstance(value, list | dict | Bytes) else text(value)
+
+
+def _unread(value: object) -> str:
+    """Stand for a text that is not known: what it is made of is."""
+    code = unknown("code")
+    return only_markers(text(value)).replace(code, "") + code
 
 
 def represented(value: object) -> str:
     """Write a value as ``repr`` does."""
     if isinstance(value, Bytes | Pattern | PathText) or not isinstance(value, str):
-        return written(value) if isinstance(value, int | float | bool) or value is None else unknown("code")
-    return repr(value) if OPEN not in value else unknown("code")
+        return written(value) if isinstance(value, int | float | bool) or value is None else _unread(value)
+    return repr(value) if OPEN not in value else _unread(value)
 
 
 def spelled(value: object, conversion: str, spec: str) -> str:
