@@ -36,9 +36,15 @@ def _destination(call: Call) -> Iterator[list[str]]:
         if source == "/dev/null" and call.name not in {"mv", "gmv", "rsync"}:
             yield ["@empty", target]
         yield [
-            ">",
+            ">>" if _keeps(call) else ">",
             target.rstrip("/") + "/" + source.rstrip("/").rpartition("/")[2] if target.endswith("/") else target,
         ]
+
+
+def _keeps(call: Call) -> bool:
+    """Tell whether a copy leaves what is already there, or keeps it under another name."""
+    args = call.args
+    return args.has("--no-clobber", "--backup", "--ignore-existing") or args.value("--update") in {"none", "none-fail"}
 
 
 def _all(call: Call) -> Iterator[list[str]]:

@@ -133,6 +133,26 @@ def write_kernel(call: Call) -> tuple[str, ...]:
     )
 
 
+_DATABASE = re.compile(
+    r"(?i)\.(?:db|db3|s3db|sl3|sqlite|sqlite3|sqlitedb|mdb|accdb|mdf|ldf|rdb|aof|ibd|ibdata\d?|frm|myd|myi|fdb|gdb|dbf|realm|dump)(?:-wal|-journal)?$|/ibdata\d+$"
+)
+_SPARE = re.compile(
+    r"(?i)back-?ups?|bak\b|archiv|snapshot|export|cop(?:y|ies)\b|\bold\b|\bnew\b|te?mp\b|test|sample|demo|example|fixture|download|restor|\d{6}|/(?:Desktop|Documents)/"
+)
+"""Names of copies, of trials and of what was fetched."""
+_MEDIA = re.compile(r"/(?:mnt|media|Volumes)/")
+
+
+def write_database(call: Call) -> tuple[str, ...]:
+    """A write over the file of a database that a service or somebody else keeps."""
+    path = call.written
+    if labels(path) or not _DATABASE.search(path) or _SPARE.search(path) or _MEDIA.match(path):
+        return ()
+    dumped = path.lower().endswith(".dump") and not call.inv.via  # by a redirection: somebody saves something
+    far = {Kind.SYSTEM, Kind.OTHER, Kind.HOME}
+    return (path,) if path[:1] in {"/", "~"} and not dumped and call.kind(path) in far else ()
+
+
 def operand_device(call: Call) -> tuple[str, ...]:
     """Operands that are disks."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
