@@ -232,7 +232,8 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
         known = name in _INDEX or name in EFFECTS or name in packs
         if not known and "." not in name and not _is_cmdlet(name):
             continue
-        if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)) and BEGINS_AT_HOME.isdisjoint(inv.via):
+        calm = name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv))
+        if calm and BEGINS_AT_HOME.isdisjoint(inv.via):
             continue
         key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via, *inv.into, *inv.notes)
         if key in seen:

@@ -27,7 +27,9 @@ from shellward.command.follow.things import (
 )
 from shellward.command.values import CUT, OPEN, only_markers, unknown
 
-_ALL_OF_IT = frozenset(("items", "values", "copy", "to_h", "to_a", "to_hash", "to_s", "to_json", "inspect", "entries", "each_pair"))
+_ALL_OF_IT = frozenset(
+    ("items", "values", "copy", "to_h", "to_a", "to_hash", "to_s", "to_json", "inspect", "entries", "each_pair")
+)
 """Methods of the environment that give all of it."""
 WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
 """Methods that write to what they are called on."""
