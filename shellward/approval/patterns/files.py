@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.rm-recursive", _RM, "", "deletes a directory tree outside the working directory", Severity.HIGH, _LOST,
-        ("rm -rf /srv/data", "rm -r ../other", "rm -rf .", "rm -R ~/work", "rm --recurs --forc /srv", "rm /opt/x -rf", "rm -rf $TMPDIR/../escape", "rm -rf /tmp"),
+        ("rm -rf /srv/data", "rm -r ../other", "rm -rf .", "rm -R ~/work", "podman exec --latest rm -rf /var/lib/mysql", "podman exec -itl rm -rf /data", "rm --recurs --forc /srv", "rm /opt/x -rf", "rm -rf $TMPDIR/../escape", "rm -rf /tmp"),
         ("rm -rf /tmp/build", "rm -rf node_modules", 'd=$(mktemp -d); rm -rf "$d"', "rm -rf $TMPDIR/junk", "rm --help"), checks.rm_worse,
     ),
     Rule(

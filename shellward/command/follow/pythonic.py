@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from shellward.command.follow.methods import MISSING
@@ -51,9 +52,18 @@ def written(value: object) -> str:
 
 
 def _unread(value: object) -> str:
-    """Stand for a text that is not known: what it is made of is."""
+    """Stand for a text that is not known: what it is made of is, as far as one looks."""
     code = unknown("code")
-    return only_markers(text(value)).replace(code, "") + code
+    if isinstance(value, dict):
+        value = [*islice(value, _LOOKED_AT), *islice(value.values(), _LOOKED_AT)]
+    elif isinstance(value, list):
+        value = value[:_LOOKED_AT]
+    carried = only_markers(text(value)[: _LOOKED_AT * 20])
+    return carried.replace(code, "") + code
+
+
+_LOOKED_AT = 50
+"""Elements of a list whose origin is kept when it becomes text."""
 
 
 def represented(value: object) -> str:
