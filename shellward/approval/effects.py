@@ -36,9 +36,15 @@ def _destination(call: Call) -> Iterator[list[str]]:
         if source == "/dev/null" and call.name not in {"mv", "gmv", "rsync"}:
             yield ["@empty", target]
         yield [
-            ">",
+            ">>" if _keeps(call) else ">",
             target.rstrip("/") + "/" + source.rstrip("/").rpartition("/")[2] if target.endswith("/") else target,
         ]
+
+
+def _keeps(call: Call) -> bool:
+    """Tell whether a copy leaves what is already there, or keeps it under another name."""
+    args = call.args
+    return args.has("--no-clobber", "--backup", "--ignore-existing") or args.value("--update") in {"none", "none-fail"}
 
 
 def _all(call: Call) -> Iterator[list[str]]:
@@ -51,6 +57,8 @@ _IMAGE = re.compile(
     r"(?i)swap|\.(?:img|iso|raw|bin|qcow2?|vmdk|dat|test|tmp)$|test|dummy|sample|disk|zero|bench|/mnt/|/media/"
 )
 """Names of files that people fill with zeros when they make them."""
+_TRIAL = re.compile(r"(?i)test|dummy|sample|bench")
+"""Names of files that are written to see how fast that is."""
 
 
 def _dd(call: Call) -> Iterator[list[str]]:
@@ -59,6 +67,8 @@ def _dd(call: Call) -> Iterator[list[str]]:
     if not target:
         return
     yield [">", target]
+    if "notrunc" in words.get("conv", "").split(",") and not _TRIAL.search(target):
+        yield ["@over", target]  # what is to keep its length is there
     noise = {"/dev/urandom", "/dev/random", "/dev/null"} | (set() if _IMAGE.search(target) else {"/dev/zero"})
     if words.get("if") in noise and target[0] in "/~" and "skip" not in words:
         yield ["@empty", target]
@@ -152,6 +162,44 @@ def _archive(call: Call) -> Iterator[list[str]]:
         yield ["rm", "-r", "--", *words[1:]]
 
 
+def _image(call: Call) -> Iterator[list[str]]:
+    """``qemu-img convert .. to``, ``qemu-img dd of=to``."""
+    words = call.argv[1:]
+    at = next((at for at, word in enumerate(words) if word in {"convert", "dd"}), None)
+    if at is None:
+        return
+    named = operands(words[at:], "fOtTBolSrmsFL") if words[at] == "convert" else []
+    written = named[-1:] if len(named) > 1 else [word[3:] for word in words[at:] if word.startswith("of=")]
+    yield from ([">", path] for path in written)
+
+
+_CLONERS = {
+    "nbdcopy": ("", 2, "CRST"), "bmaptool": ("copy", 2, ""), "rpi-imager": ("--cli", 2, ""), "xfs_copy": ("", 2, "L"),
+    "dd_rescue": ("", 2, "bBsSmexylo"), "virt-sparsify": ("", 2, ""), "virt-resize": ("", 2, ""), "nbd-copy": ("", 2, ""),
+}  # fmt: skip
+"""Programs that copy to their last operand: what must be asked for, how many operands, letters that have a value."""
+
+
+def _clone(call: Call) -> Iterator[list[str]]:
+    wanted, least, valued = _CLONERS[call.name]
+    if wanted and wanted not in call.argv:
+        return
+    rest = [word for word in operands(call.argv, valued) if word != wanted]
+    if len(rest) >= least:
+        yield [">", rest[-1]]
+
+
+def _restored(call: Call) -> Iterator[list[str]]:
+    """``ntfsclone -O to``, ``partclone.ext4 -r -o to``."""
+    for name, value in short_values(call.argv, "oO"):
+        if name == "O" or call.name != "ntfsclone":
+            yield [">", value]
+    for word, value in zip(call.argv, [*call.argv[1:], ""], strict=True):
+        name, equals, given = word.partition("=")
+        if name in {"--overwrite", "--output"} and (name == "--overwrite" or call.name != "ntfsclone"):
+            yield [">", given if equals else value]
+
+
 def _after(option: str) -> Callable[[Call], Iterator[list[str]]]:
     """Make a reader of the path after one option."""
 
@@ -238,6 +286,8 @@ EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl, "curlie": _curl, "wget": _wget, "wget2": _wget,
     **dict.fromkeys(["http", "https", "xh", "xhs"], _httpie),
     **dict.fromkeys(["tar", "gtar", "bsdtar"], _tar), "unzip": _unzip, "openssl": _after("-out"), "sort": _after("-o"),
+    "qemu-img": _image, **dict.fromkeys(_CLONERS, _clone),
+    **dict.fromkeys(["ntfsclone", *(f"partclone.{kind}" for kind in ("restore", "dd", "ext2", "ext3", "ext4", "xfs", "btrfs", "ntfs", "vfat", "fat32", "f2fs"))], _restored),
     **dict.fromkeys(["7z", "7za", "7zz", "7zr", "zip"], _archive), "gpg": _after("-o"), "patch": _after("-o"),
     **dict.fromkeys(["psql", "pgcli", "usql", "vsql", "edb-psql", "cockroach"], _sql("-c", "--command", "-e", "--execute")),
     **dict.fromkeys(["mysql", "mariadb", "mycli", "tidb-client"], _sql("-e", "--execute", "--init-command")),

@@ -10,6 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from shellward.approval.checks.writing import BEGINS_AT_HOME
 from shellward.approval.effects import EFFECTS, effects
 from shellward.approval.inner import Deed, deed, shorten, write
 from shellward.approval.paths import ordinary
@@ -55,6 +56,9 @@ _REAL = frozenset(("none", "false", "no", "0"))
 _HELP = frozenset(("--help", "-help", "--usage"))
 _KEEP_HELP = frozenset(("psql", "mysql", "mariadb", "@sql", "@run", "find"))
 _PREFIXED = re.compile(r"(mkfs|mke2fs|newfs)[._]\w+$")
+_FILE_SYSTEMS = ("bfs", "btrfs", "cramfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fat", "jfs", "minix", "msdos",
+                 "nilfs2", "ntfs", "ocfs2", "reiserfs", "udf", "vfat", "xfs")  # fmt: skip
+"""What programs named ``mkfs.`` make; a pattern in command position may mean one of them."""
 
 
 def index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
@@ -72,7 +76,7 @@ def index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
 
 _INDEX = index(RULES)
 _CALM = frozenset(("cp", "ln", "install", "tee", ">", ">>"))
-_NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|^[A-Za-z]:|\\").search
+_NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|\.(?:ssh|gnupg|aws|kube|config)/|^[A-Za-z]:|\\").search
 """Copies between names of the working directory concern no rule; most of what is copied is that."""
 Packs = Mapping[str, tuple[Rule, ...]]
 """Rules of the user's own packs, by the names of commands that they apply to."""
@@ -83,7 +87,8 @@ _compile = lru_cache(maxsize=None)(re.compile)
 @lru_cache(maxsize=1)
 def program_names() -> frozenset[str]:
     """List the programs that a glob in command position may mean."""
-    return frozenset(name for name in {*_INDEX, *handlers.names(), *EFFECTS} if name[:1] not in "@<>")
+    names = {*_INDEX, *handlers.names(), *EFFECTS, *(f"mkfs.{made}" for made in _FILE_SYSTEMS)}
+    return frozenset(name for name in names if name[:1] not in "@<>")
 
 
 def rules_for(name: str) -> tuple[Rule, ...]:
@@ -227,7 +232,8 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
         known = name in _INDEX or name in EFFECTS or name in packs
         if not known and "." not in name and not _is_cmdlet(name):
             continue
-        if name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv)):
+        calm = name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv))
+        if calm and BEGINS_AT_HOME.isdisjoint(inv.via):
             continue
         key = (*inv.argv, inv.cwd, inv.stdin or "", *inv.via, *inv.into, *inv.notes)
         if key in seen:

@@ -165,10 +165,15 @@ _WELL_KNOWN = [
     "/etc/bash.bashrc",
     "/etc/cron.d",
     "/etc/systemd/system",
+    "/root/.ssh",
     "/root/.ssh/id_rsa",
     "/root/.ssh/authorized_keys",
     "/root/.bashrc",
     "/root/.bash_history",
+    "~/.ssh",
+    "~/.aws",
+    "~/.gnupg",
+    "~/.kube",
     "~/.ssh/id_rsa",
     "~/.ssh/id_ed25519",
     "~/.ssh/authorized_keys",
@@ -319,6 +324,11 @@ STARTUP = re.compile(
     r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.codex/config|\.cursor/|\.config/pip/pip\.conf|\.pip/pip\.conf|\.cargo/config|\.gradle/init|\.local/lib/python[\d.]+/site-packages/(?:site|user)customize\.py)"
 )
 """Files that are read and run when somebody logs in or opens a shell."""
+
+OF_A_HOME = re.compile(
+    r"(?:\./)?(?:\.(?:ssh|gnupg)/\S|\.aws/credentials$|\.kube/config$|\.config/(?:autostart|systemd|environment\.d)/\S)"
+)
+"""Files that stand in homes only, whichever directory they are named from."""
 
 CREDENTIALS = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|\$HOME)/(?:\.ssh/(?!known_hosts|config$|\S+\.pub$)\S*|\.ssh/?$|\.aws(?:/(?!config$)\S*)?$|\.azure(?:/\S*)?$|\.config/gcloud(?:/\S*)?$|\.kube(?:/\S*)?$|\.docker/config\.json|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg(?:/\S*)?$|\.password-store(?:/\S*)?$|\.pgpass|\.my\.cnf|\.mylogin\.cnf|\.vault-token|\.terraformrc|\.terraform\.d/credentials\S*|\.config/(?:gh|hub|rclone|op|doctl|heroku|hcloud|containers/auth\.json|stripe|sops)(?:/\S*)?$|\.cargo/credentials\S*|\.gem/credentials|\.m2/settings\.xml|\.gradle/gradle\.properties|\.electrum\S*|\.bitcoin\S*|\.ethereum\S*|\.bash_history|\.zsh_history|\.psql_history|\.mysql_history|\.python_history|\.local/share/keyrings\S*|\.mozilla\S*|\.config/(?:google-chrome|chromium|BraveSoftware)\S*|Library/(?:Keychains|Cookies|Application Support/Google/Chrome)\S*|\.claude/\.credentials\S*|\.codex/auth\.json|\.huggingface/token|\.cache/huggingface/token|\.kaggle/kaggle\.json|\.s3cfg|\.boto|\.fly/config\.yml|\.netlify\S*|\.subversion/auth\S*|\.authinfo\S*|\.cloudflared\S*|\.credentials\S*)"

@@ -152,7 +152,7 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
         return t.child(inv, argv[at + 1 :], at + 1, stdin=inv.stdin, want=want)
     if argv[at] == "exec":
         with t.within(_folder(argv[at:], _EXEC)):
-            return wrapped(t, inv, argv[at:], _EXEC, want=want)
+            return wrapped(t, inv, argv[at:], _of_latest(inv.name, argv[at:]), want=want)
     if argv[at] in {"run", "create"}:
         with t.within(_folder(argv[at:], _IMAGE)):
             return _run(t, inv, argv[at:], want=want)
@@ -177,6 +177,15 @@ def _services(t: Tracer, inv: Invocation, options: list[str]) -> None:
         for command in _SERVICE_COMMAND.findall(text)[:10]:
             words = re.sub(r"[\"'],[ \t]*[\"']", " ", command.strip("[]")) if command[0] == "[" else command
             t.child(inv, ["docker", "run", *mounts, "image", "sh", "-c", unquoted(words)], 0)
+
+
+_LATEST = re.compile(r"--latest(?:=true)?|-[dit]{0,6}l[dit]{0,6}")
+
+
+def _of_latest(program: str, words: list[str]) -> Wrap:
+    """Say how ``exec`` is written: podman-exec(1) takes no name of a container behind ``--latest``."""
+    last = program == "podman" and any(map(_LATEST.fullmatch, find_inner(words, _EXEC).options))
+    return replace(_EXEC, skip=0) if last else _EXEC
 
 
 _OF_THE_SYSTEM = re.compile(r"/(?:(?:etc|usr|boot|root|home|bin|sbin|lib\d*|var/lib)(?:/.*)?)?$")

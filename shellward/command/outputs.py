@@ -268,6 +268,25 @@ def _client(argv: list[str], stdin: str | None, state: State) -> str:
     return made + read + unknown("out", argv[0].rpartition("/")[2])
 
 
+def _ls(argv: list[str], stdin: str | None, state: State) -> str:
+    """``ls -d PATTERN`` prints the names that the pattern means."""
+    named = operands(argv, "ITw")
+    if not named or not has(argv, "d", "directory") or any(has(argv, letter) for letter in "lsiF"):
+        return _unread(argv[0].rpartition("/")[2], argv, stdin, state)
+    return "".join(f"{_matched(word)}\n" for word in named[:16])
+
+
+def _matched(word: str) -> str:
+    """Name what a pattern means: where it begins is known, how many there are is not."""
+    pattern = _PATTERN.search(word)
+    if not pattern:
+        return word
+    at = word.rfind("/", 0, pattern.start()) + 1
+    return (word[:at] or "./") + unknown("find", word[at:])
+
+
+_PATTERN = re.compile(r"[*?\[]")
+
 FILTERS: dict[str, Filter] = {
     **TEXT_FILTERS, "echo": _echo, "printf": _printf,
     "base64": _decoder(decode.from_base64, "dD", "decode"), "gbase64": _decoder(decode.from_base64, "dD", "decode"),
@@ -275,7 +294,7 @@ FILTERS: dict[str, Filter] = {
     "xxd": _xxd, "openssl": _openssl, "gunzip": _inflate, "zcat": _inflate, "gzip": _inflate, "bunzip2": _inflate,
     "bzcat": _inflate, "bzip2": _inflate, "xz": _inflate, "unxz": _inflate, "xzcat": _inflate, "zlib-flate": _inflate,
     "psql": _client, "mysql": _client, "mariadb": _client, "sqlite3": _client, "seq": _seq, "yes": _yes, "mktemp": _mktemp, "which": _which, "type": _which, "whereis": _whereis, "basename": _basename, "dirname": _dirname,
-    "realpath": _realpath, "readlink": _realpath, "pwd": _pwd, "expr": _expr,
+    **dict.fromkeys(["ls", "dir", "gls", "exa", "eza", "lsd"], _ls), "realpath": _realpath, "readlink": _realpath, "pwd": _pwd, "expr": _expr,
 }  # fmt: skip
 """What a command prints, by name."""
 
@@ -349,6 +368,13 @@ NETWORK = frozenset(
 """Commands whose output comes from the network."""
 
 
+def _lists_untracked(argv: list[str]) -> bool:
+    """Tell whether git lists what it does not track: ``ls-files -o``, ``clean -n``."""
+    if "ls-files" in argv[1:8]:
+        return any(re.fullmatch(r"-[a-z]*o[a-z]*|--oth(?:e(?:rs?)?)?", word) for word in argv[1:])
+    return "clean" in argv[1:8]
+
+
 def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
     """Say what a command would print, as far as its words and standard input tell."""
     function = FILTERS.get(name)
@@ -356,6 +382,11 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
         return function(argv, stdin, state)
     if "sqlflush" in argv[1:4] and any(word.endswith(("manage.py", "django-admin")) for word in argv[:3]):
         return f"TRUNCATE tables{unknown('out', name)};\n"  # of Django: what ``flush`` would run
+    return _unread(name, argv, stdin, state)
+
+
+def _unread(name: str, argv: list[str], stdin: str | None, state: State) -> str:
+    """Stand for what a program prints: it says which, and whose contents may be in it."""
     flows = only_markers(stdin or "")
     if name in NETWORK or any("://" in word[:10] for word in argv[1:12]):
         return unknown("net", name)
@@ -363,5 +394,7 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
         flows += "".join(unknown("file", state.path(word)) for word in operands(argv)[:8])
     else:
         flows += "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})
+    if name == "git" and _lists_untracked(argv):
+        return flows + unknown("out", "git-untracked")
     words = "-".join([name, *[w for w in argv[1:8] if not w.startswith("-")][:4]])
     return flows + unknown("out", words)

@@ -12,6 +12,7 @@ import re
 OPEN, CLOSE = "\ue000", "\ue001"
 MARKER = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 _LABEL = re.compile(r"[^\w./~:@%+,*?-]")
+_ONE_OF = re.compile(r"\[[^\[\]]{1,40}\]")
 LIMIT = 32_768
 """Longest text that is worked out, in characters."""
 
@@ -37,6 +38,8 @@ def character(code: int) -> str:
 
 def unknown(kind: str, detail: str = "") -> str:
     """Make a marker, such as ``unknown("var", "DIR")`` or ``unknown("net", "curl")``."""
+    if "[" in detail and kind in {"file", "read"}:
+        detail = _ONE_OF.sub("?", detail[:100])  # a path is a pattern still
     label = f"{kind}:{_LABEL.sub('_', detail[:100])}" if detail else kind
     return f"{OPEN}{label}{CLOSE}"
 

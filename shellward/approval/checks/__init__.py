@@ -1,5 +1,6 @@
 """Predicates of rules: what a regular expression on the canonical form cannot say. Small, pure, by meaning."""
 
+from shellward.approval.checks.bus import stops_over_bus
 from shellward.approval.checks.code import run_origin, sql, unknown_name, unknown_run
 from shellward.approval.checks.deleting import (
     catastrophic,
@@ -16,6 +17,7 @@ from shellward.approval.checks.deleting import (
     rm_tree,
     rm_worse,
     rsync_target,
+    untracked,
 )
 from shellward.approval.checks.disks import changes_table, formats, formats_system_disk
 from shellward.approval.checks.filling import allocates, fills
@@ -38,6 +40,7 @@ from shellward.approval.checks.writing import (
     operand_device,
     unpacks_over,
     write_credentials,
+    write_database,
     write_device,
     write_kernel,
     write_startup,
@@ -88,12 +91,15 @@ __all__ = [
     "sets_loader",
     "sql",
     "stops_gate",
+    "stops_over_bus",
     "touches_gate",
     "unknown_name",
     "unknown_run",
     "unpacks_over",
+    "untracked",
     "uploaded",
     "write_credentials",
+    "write_database",
     "write_device",
     "write_kernel",
     "write_startup",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shellward.approval.checks.common import recursive, targets
 from shellward.approval.paths import CATASTROPHIC, Kind, absolute
+from shellward.command.interpreters import SHELLS
 from shellward.command.values import OPEN, known_part, labels
 
 if TYPE_CHECKING:
@@ -89,10 +90,23 @@ _LISTERS = frozenset((name,) for name in ("xargs", "find", "gfind", "fd", "fdfin
 def _listed(call: Call, word: str) -> bool:
     """Tell whether an operand is whatever find, a file or another command lists."""
     listed = any(label.partition(":")[0] in {"find", "in", "file", "out", "net"} for label in labels(word))
-    if not listed or call.inv.via[-1:] not in _LISTERS:
+    if not listed or not _from_lister(call.inv.via):
         return False
     kind = call.kind(word)
     return kind in {Kind.UNKNOWN, Kind.WORKTREE, Kind.RELATIVE} and not _named(word)
+
+
+def _from_lister(via: tuple[str, ...]) -> bool:
+    """Tell whether a program that gives out a list runs the command, perhaps by a shell."""
+    at = len(via)
+    while at and via[at - 1] in SHELLS:
+        at -= 1
+    return via[at - 1 : at] in _LISTERS
+
+
+def untracked(call: Call) -> tuple[str, ...]:
+    """Operands that are whatever git does not track."""
+    return tuple(word for word in targets(call) if "out:git-untracked" in labels(word))
 
 
 def _own(call: Call, word: str) -> bool:

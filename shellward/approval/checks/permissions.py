@@ -10,7 +10,7 @@ from shellward.approval.checks.writing import (
     _QUIET_SYSTEM,
 )
 from shellward.approval.paths import Kind, absolute, classify
-from shellward.command.values import labels
+from shellward.command.values import known_part, labels
 
 if TYPE_CHECKING:
     from shellward.approval.rule import Call
@@ -53,10 +53,20 @@ def chmod_one(call: Call) -> tuple[str, ...]:
 
 
 def chmod_far(call: Call) -> tuple[str, ...]:
-    """Recursive, on the system, homes or everything."""
+    """Recursive, or on whatever is found there: on the system, homes or everything."""
     _, targets = _mode(call)
     bad = {Kind.ROOT, Kind.SYSTEM, Kind.DEVICE}
-    return tuple(word for word in targets if call.kind(word) in bad) if recursive(call) else ()
+    all_below = recursive(call)
+    return tuple(word for word in targets if call.kind(word) in bad and (all_below or _found(word)))
+
+
+def _found(word: str) -> bool:
+    """Tell whether an operand is whatever a search finds, other than by name in a home or among what was added."""
+    patterns = [label.partition(":")[2] for label in labels(word) if label.partition(":")[0] == "find"]
+    start = known_part(word)
+    if not patterns or _QUIET_SYSTEM.match(start) or start.startswith("/usr/local/"):
+        return False
+    return not (any(patterns) and re.match(r"~|/(?:home|Users)/[^/]", start))
 
 
 def chmod_setuid(call: Call) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shellward.approval.paths import CREDENTIALS, STARTUP, SYSTEM_DISK, Kind, classify
+from shellward.approval.paths import CREDENTIALS, OF_A_HOME, STARTUP, SYSTEM_DISK, Kind, classify
 from shellward.command.values import OPEN, known_part, labels
 
 if TYPE_CHECKING:
@@ -65,9 +65,24 @@ _KNOWN_NAMES = (
 """Commands that everybody runs: a file of such a name earlier in the path is run instead."""
 
 
+BEGINS_AT_HOME = frozenset(
+    ("ssh", "slogin", "autossh", "mosh", "tsh", "rsh", "pssh", "parallel-ssh", "pdsh", "clush", "dsh", "sshpass")
+)
+"""Programs whose command begins in the home directory of the user there."""
+
+
+def _at_home(call: Call) -> str:
+    """Return where an effect writes; what is named from a home directory, from there."""
+    path = known_part(call.written)
+    if path[:1] in {"", "/", "~", "."} and not path.startswith("."):
+        return path
+    remote = call.inv.cwd == "." and not BEGINS_AT_HOME.isdisjoint(call.inv.via)
+    return f"~/{path}" if remote or OF_A_HOME.match(path) else path
+
+
 def write_startup(call: Call) -> tuple[str, ...]:
     """A write to what runs at login, on a timer or with git."""
-    path = known_part(call.written)
+    path = _at_home(call)
     scheduled = re.match(
         r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch|(?:~|/root|/home/[^/]+)/(?:\.local/)?bin/"
         + _KNOWN_NAMES
@@ -81,7 +96,7 @@ def write_startup(call: Call) -> tuple[str, ...]:
 
 def write_credentials(call: Call) -> tuple[str, ...]:
     """A write to keys and credentials."""
-    path = known_part(call.written)
+    path = _at_home(call)
     if path[:1] not in "~/" or path.startswith("/tmp/"):
         return ()
     return (
@@ -116,6 +131,26 @@ def write_kernel(call: Call) -> tuple[str, ...]:
         )
         else ()
     )
+
+
+_DATABASE = re.compile(
+    r"(?i)\.(?:db|db3|s3db|sl3|sqlite|sqlite3|sqlitedb|mdb|accdb|mdf|ldf|rdb|aof|ibd|ibdata\d?|frm|myd|myi|fdb|gdb|dbf|realm|dump)(?:-wal|-journal)?$|/ibdata\d+$"
+)
+_SPARE = re.compile(
+    r"(?i)back-?ups?|bak\b|archiv|snapshot|export|cop(?:y|ies)\b|\bold\b|\bnew\b|te?mp\b|test|sample|demo|example|fixture|download|restor|\d{6}|/(?:Desktop|Documents)/"
+)
+"""Names of copies, of trials and of what was fetched."""
+_MEDIA = re.compile(r"/(?:mnt|media|Volumes)/")
+
+
+def write_database(call: Call) -> tuple[str, ...]:
+    """A write over the file of a database that a service or somebody else keeps."""
+    path = call.written
+    if labels(path) or not _DATABASE.search(path) or _SPARE.search(path) or _MEDIA.match(path):
+        return ()
+    dumped = path.lower().endswith(".dump") and not call.inv.via  # by a redirection: somebody saves something
+    far = {Kind.SYSTEM, Kind.OTHER, Kind.HOME}
+    return (path,) if path[:1] in {"/", "~"} and not dumped and call.kind(path) in far else ()
 
 
 def operand_device(call: Call) -> tuple[str, ...]:

@@ -14,12 +14,12 @@ RULES: tuple[Rule, ...] = (
         ("dd if=/dev/zero of=/dev/sda", "cat x > /dev/nvme0n1", "cp image /dev/sda"), ("dd if=a of=b", "echo x > /dev/null", "cat > burn.md <<E\ndd of=/dev/sda\nE"),
         checks.write_system_disk, never_allow=True,
     ),
-    Rule("disks.write", "> >>", "", "overwrites a disk", _C, _GONE, ("dd if=a.iso of=/dev/sdb bs=4M", "pv a | dd of=/dev/sdc", "yes > /dev/sdb"), ("dd if=f of=/dev/null", "echo > /dev/tty"), checks.write_device),
+    Rule("disks.write", "> >>", "", "overwrites a disk", _C, _GONE, ("dd if=a.iso of=/dev/sdb bs=4M", "pv a | dd of=/dev/sdc", "yes > /dev/sdb", "qemu-img convert -n -O raw golden.qcow2 /dev/sdb", "qemu-img dd if=a.raw of=/dev/sdb", "bmaptool copy a.img /dev/sdb", "partclone.ext4 -r -s a.img -o /dev/sdb1", "ntfsclone --overwrite /dev/sdb1 a.img"), ("qemu-img convert -O qcow2 /dev/sdb a.qcow2", "qemu-img info /dev/sdb", "partclone.ext4 -c -s /dev/sdb1 -o a.img", "ntfsclone -o a.img /dev/sdb1", "dd if=f of=/dev/null", "echo > /dev/tty"), checks.write_device),
     Rule(
         "disks.mkfs-system", "mkfs mke2fs mkdosfs newfs mkswap", "", "formats the disk the system runs from", _C, _GONE, ("mkfs.ext4 /dev/sda1", "mkfs -t xfs /dev/nvme0n1"),
         ("mkfs.ext4 /tmp/x.img", "man mkfs", "mkfs.ext4 -n /dev/sda1", "mkfs.xfs -N /dev/sda1"), checks.formats_system_disk, never_allow=True,
     ),
-    Rule("disks.mkfs", "mkfs mke2fs mkdosfs newfs mkswap mkntfs mkexfatfs mkzftree bcachefs", "", "formats a device", _H, _GONE, ("mkfs.ext4 /dev/sdb1", "mkfs -t ext4 /dev/sdb", "mkswap /dev/sdb2", "mkfs.vfat -n DATA /dev/sdb1", "mkfs.ext4 -N 100000 /dev/sdb1", "mkfs.xfs -n size=8192 /dev/sdb1", "mkfs.btrfs -n 16k /dev/sdb", "mkfs -V -t ext4 /dev/sdb1", "mke2fs -v /dev/sdb1"),
+    Rule("disks.mkfs", "mkfs mke2fs mkdosfs newfs mkswap mkntfs mkexfatfs mkzftree bcachefs", "", "formats a device", _H, _GONE, ("mkfs.ext4 /dev/sdb1", "mkfs -t ext4 /dev/sdb", "mkswap /dev/sdb2", "mkfs.vfat -n DATA /dev/sdb1", "mkfs.ext4 -N 100000 /dev/sdb1", "mkfs.xfs -n size=8192 /dev/sdb1", "mkfs.btrfs -n 16k /dev/sdb", "mkfs -V -t ext4 /dev/sdb1", "mke2fs -v /dev/sdb1", "/sbin/mkfs.ex?4 /dev/sdc1", "/s*/mk[f]s.x* /dev/sdb"),
          ("mkfs.ext4 disk.img", "mkfs.ext4 -n /dev/sdb", "mke2fs -n /dev/sdb1", "mkfs -t ext4 -n /dev/sdb1", "mkfs.xfs -N /dev/sdb1", "mkfs.ext4 -V", "mke2fs -V", "mkfs -V", "mkfs -VV -t ext4 /dev/sdb1", "mkfs.btrfs --version", "mkswap -V"), checks.formats),
     Rule("disks.wipefs", "wipefs", r" --(?:all|offset)\b", "erases file system signatures", _H, _GONE, ("wipefs -a /dev/sdc", "wipefs -af /dev/sdc", "wipefs -o 0x438 /dev/sdc"), ("wipefs /dev/sdc", "wipefs -n -a /dev/sdc", "wipefs -a /tmp/x.img", "wipefs -f /dev/sdc"), checks.not_image),
     Rule(

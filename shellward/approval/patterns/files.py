@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.rm-recursive", _RM, "", "deletes a directory tree outside the working directory", Severity.HIGH, _LOST,
-        ("rm -rf /srv/data", "rm -r ../other", "rm -rf .", "rm -R ~/work", "rm --recurs --forc /srv", "rm /opt/x -rf", "rm -rf $TMPDIR/../escape", "rm -rf /tmp"),
+        ("rm -rf /srv/data", "rm -r ../other", "rm -rf .", "rm -R ~/work", "podman exec --latest rm -rf /var/lib/mysql", "podman exec -itl rm -rf /data", "rm --recurs --forc /srv", "rm /opt/x -rf", "rm -rf $TMPDIR/../escape", "rm -rf /tmp"),
         ("rm -rf /tmp/build", "rm -rf node_modules", 'd=$(mktemp -d); rm -rf "$d"', "rm -rf $TMPDIR/junk", "rm --help"), checks.rm_worse,
     ),
     Rule(
@@ -33,7 +33,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.rm-files", _RM + " unlink rmdir", "", "deletes files outside the working directory, or whatever is listed", Severity.MEDIUM, _LOST,
-        ("rm -f /srv/a.db", "rm *", "find . -mtime +9 | xargs rm", "rm ~/notes.txt", "xargs -a list rm"), ("rm a.txt", "rm -f *.o", "rm /tmp/x", "rm -i"), checks.rm_files,
+        ("rm -f /srv/a.db", "rm *", "find . -mtime +9 | xargs rm", "rm ~/notes.txt", "xargs -a list rm", "find . -mtime +9 | xargs sh -c 'rm \"$@\"' _"), ("rm a.txt", "rm -f *.o", "rm /tmp/x", "rm -i"), checks.rm_files,
     ),
     Rule(
         "files.rm-one", _RM + " unlink rmdir", "", "deletes a file of the working directory", Severity.LOW, _LOST,
@@ -72,6 +72,10 @@ RULES: tuple[Rule, ...] = (
         ("echo x > a", "> /tmp/x", ": > build/stamp"), checks.outside,
     ),
     Rule(
+        "files.overwrite", "@over", "", "writes over a part of a file", Severity.MEDIUM, "What was there is lost.", ("dd if=/dev/zero of=/home/me/vault.img bs=1M count=100 conv=notrunc", "dd if=patch.bin of=/srv/vm/a.raw seek=100 conv=fsync,notrunc"),
+        ("dd if=/dev/zero of=/srv/disk.img bs=1M count=100", "dd if=boot.bin of=disk.img conv=notrunc", "dd if=a of=/tmp/x.img conv=notrunc", "dd if=/dev/zero of=/mnt/a/testfile bs=1M count=100 conv=notrunc"), checks.far,
+    ),
+    Rule(
         "files.chmod-wide", "chmod gchmod", "", "lets everybody write", Severity.HIGH, "Any user or process could change these files.",
         ("chmod -R 777 .", "chmod 777 /etc/passwd", "chmod -R a+rwX /home", "chmod o+w /etc/sudoers", "m=777; chmod -R $m /opt"),
         ("chmod 755 a", "chmod +x run.sh", "chmod 777 run.sh", "chmod -R 777 /tmp/x", "chmod 644 README.md", "chmod a-w x"), checks.chmod_wide,
@@ -81,7 +85,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.chmod-system", "chmod gchmod", "", "changes permissions of the system, recursively", Severity.HIGH, "Programs and logins may stop working.",
-        ("chmod -R 755 /", "chmod -R 000 /etc"), ("chmod -R 755 src", "chmod -R u+w /tmp/x"), checks.chmod_far,
+        ("chmod -R 755 /", "chmod -R 000 /etc", "sudo find / -perm -4000 -exec chmod u-s {} \\;", "find /usr -type f | xargs chmod 644"), ("chmod -R 755 src", "chmod -R u+w /tmp/x", "find . -type d -exec chmod 755 {} +", "find /var/www -type f -exec chmod 644 {} +", "find ~ -name '*.sh' -exec chmod +x {} +", "chmod 755 /usr/local/bin/x"), checks.chmod_far,
     ),
     Rule(
         "files.chmod-setuid", "chmod gchmod install ginstall", "", "makes programs run with their owner's rights", Severity.HIGH, "Whoever runs it becomes its owner.",
@@ -93,7 +97,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.chown", "chown gchown chgrp", "", "changes the owner of the system's or somebody's files", Severity.HIGH, "Services and users lose access.",
-        ("chown -R nobody /", "chown -R me ~/x", "chown root /etc/passwd"), ("chown user:group file.txt", "chown -R me:me .", "chown me /tmp/x"), checks.owner_far,
+        ("chown -R nobody /", "chown -R me ~/x", "chown root /etc/passwd", "ls -d /home/*/ | sudo xargs chown -R www-data:www-data"), ("chown user:group file.txt", "chown -R me:me .", "chown me /tmp/x"), checks.owner_far,
     ),
     Rule(
         "files.setfacl", "setfacl", r" --(?:recursive|remove-all|modify=\S*(?:o|other|u:\w*|everyone)\S*:\S*w|restore)", "changes access lists widely", Severity.MEDIUM,

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from shellward.approval import checks
 from shellward.approval.paths import Kind, classify
 from shellward.approval.rule import Call, Check, Rule
 from shellward.core.gate import Severity
@@ -16,6 +17,8 @@ _ALL: tuple[Rule, ...] = (
     Rule("git.reset-hard", "git", r"^git reset (?:.* )?--(?:hard|merge|keep)\b", "throws away changes in the working tree", _H, _WORK,
          ("git reset --hard", "git -C d reset --ha origin/main", "git reset --merge", "git -- reset --hard", "git -c a=b reset HEAD~3 --hard"), ("git reset --soft HEAD~1", "git reset HEAD f", "git rev-parse --hard", "git reset")),
     Rule("git.clean", "git", r"^git clean (?:.* )?(?:--force|-f|-x|-X|-d)\b", "deletes untracked files", _H, "Untracked files are not in git and do not come back.", ("git clean -fd", "git clean -xfd", "git clean -f -x"), ("git clean -n", "git clean -fdn", "git clean --dry-run"), unless=r" --(?:dry-run|interactive)\b"),
+    Rule("git.clean-listed", "rm grm unlink shred trash", "", "deletes untracked files", _H, "Untracked files are not in git and do not come back.", ("git ls-files -o | xargs rm", "git ls-files -o | xargs -d '\\n' sh -c 'rm -f \"$@\"' _", "rm -f $(git ls-files --others)", "git ls-files -oz --exclude-standard | xargs -0 rm -rf", 'git ls-files -o | while read f; do rm "$f"; done'),
+         ("git ls-files -o", "git ls-files -o | xargs ls", "git ls-files -o | xargs -n1 echo rm", "git clean -n | wc -l"), checks.untracked),
     Rule("git.push-force", "git", r"^git push ", "rewrites a branch on the remote", _H, _SHARED,
          ("git push --force", "git push origin main -f", "git push origin +main", "git push --mirror", "git push --force=true", "git push --force-with-lease origin x", 'git push origin +HEAD:"$b"', 'git push origin "+$b"'), ("git push origin main", "git push -u origin x", "git push -n --force", 'git push origin "$b"', 'git push origin HEAD:"$b"'),
          when=lambda call: _pushes(call, "+") or call.args.has("--force", "--force-with-lease", "--mirror", "--prune")),

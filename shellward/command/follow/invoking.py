@@ -27,6 +27,10 @@ from shellward.command.follow.things import (
 )
 from shellward.command.values import CUT, OPEN, only_markers, unknown
 
+_ALL_OF_IT = frozenset(
+    ("items", "values", "copy", "to_h", "to_a", "to_hash", "to_s", "to_json", "inspect", "entries", "each_pair")
+)
+"""Methods of the environment that give all of it."""
 WRITES = frozenset(("write", "communicate", "puts", "print", "end", "printf", "say", "writelines", "sendline", "send"))
 """Methods that write to what they are called on."""
 MAPPERS = frozenset(
@@ -144,6 +148,8 @@ class Calls(Classes, ABC):
             return self._function_method(owner, name, args, named)
         if (owner.opened or owner.file) and name in WRITES:
             return self.written(owner, [self.printed.pop()] if owner.path == "@pipe()" and self.printed else args)
+        if owner.path == "env" and name in _ALL_OF_IT:
+            return owner
         if owner.path == "module" or (name == "require" and self.language == "javascript"):
             return self.native(Ref(name), args, named)
         if self.language == "ruby" and name == "new" and self.kind(f"{owner.path}.new") is None:

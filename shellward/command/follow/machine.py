@@ -234,7 +234,8 @@ class Machine(Branching):
         for key, value in node.items:
             held_value = self.walk(value)
             if key is None:
-                made.update(held_value if isinstance(held_value, dict) else {})
+                carried = {held_value.text: held_value} if isinstance(held_value, Ref) and held_value.text else {}
+                made.update(held_value if isinstance(held_value, dict) else carried)
             else:
                 made[text(self.walk(key))] = held_value
         return made

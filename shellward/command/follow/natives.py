@@ -107,7 +107,7 @@ class Natives(Reflecting, ABC):
             self.act(Action("argv", argv=(text(args[0]), text(args[1]))))
             return None
         if path == "env.get" or last in {"getenv", "get_env", "fetch_env!"}:
-            return self.start.env(text(args[0])) if args else Ref("env")
+            return self.start.env(text(args[0])) if args else Ref("env", unknown("out", "env"))
         if about.reads_input and (self.start.stdin is not None or not args):
             return self._input(last, args)
         kind = None if about.is_program else self.kind(path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import string
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from shellward.command.follow.methods import MISSING
 from shellward.command.follow.things import Bytes, PathText, Pattern, held, text
-from shellward.command.values import LIMIT, OPEN, unknown
+from shellward.command.values import LIMIT, OPEN, only_markers, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,16 +48,29 @@ def written(value: object) -> str:
     """Write a value as ``str`` does; how lists look is not known, since tuples and sets are lists here."""
     if isinstance(value, bool | float) or value is None:
         return str(value)
-    if isinstance(value, list | dict):
-        return unknown("code")
-    return unknown("code") if isinstance(value, Bytes) else text(value)
+    return _unread(value) if isinstance(value, list | dict | Bytes) else text(value)
+
+
+def _unread(value: object) -> str:
+    """Stand for a text that is not known: what it is made of is, as far as one looks."""
+    code = unknown("code")
+    if isinstance(value, dict):
+        value = [*islice(value, _LOOKED_AT), *islice(value.values(), _LOOKED_AT)]
+    elif isinstance(value, list):
+        value = value[:_LOOKED_AT]
+    carried = only_markers(text(value)[: _LOOKED_AT * 20])
+    return carried.replace(code, "") + code
+
+
+_LOOKED_AT = 50
+"""Elements of a list whose origin is kept when it becomes text."""
 
 
 def represented(value: object) -> str:
     """Write a value as ``repr`` does."""
     if isinstance(value, Bytes | Pattern | PathText) or not isinstance(value, str):
-        return written(value) if isinstance(value, int | float | bool) or value is None else unknown("code")
-    return repr(value) if OPEN not in value else unknown("code")
+        return written(value) if isinstance(value, int | float | bool) or value is None else _unread(value)
+    return repr(value) if OPEN not in value else _unread(value)
 
 
 def spelled(value: object, conversion: str, spec: str) -> str:
