@@ -232,7 +232,9 @@ class Tracer(Storer):
         if node.redirects:
             stdin, files = self.redirects(node.redirects, stdin)
         if files:
-            self.emptying(files, node.span, nothing=self.empties(argv))
+            # "< in > out" is meant as a copy, and some shells make one; that it loses what was in out, all writes do.
+            copies = not argv and stdin and any(one.op == "<" for one in node.redirects)
+            self.emptying(files, node.span, nothing=self.empties(argv) and not copies)
         if not argv:
             for assign in node.assigns:
                 self.assign(assign)

@@ -68,8 +68,8 @@ RULES: tuple[Rule, ...] = (
         ("mv /etc/passwd /tmp/p", "mv /usr/lib /x"), ("mv a.txt b.txt", "mv /tmp/a b"), checks.moved_away,
     ),
     Rule(
-        "files.empty", "@empty", "", "empties a file", Severity.MEDIUM, "What was in it is lost.", ("> app.db", ": > data.csv", "cat /dev/null > app.log"),
-        ("echo x > a", "> /tmp/x", ": > build/stamp"), checks.outside,
+        "files.empty", "@empty", "", "empties a file", Severity.MEDIUM, "What was in it is lost.", ("> app.db", ": > data.csv", "cat /dev/null > app.log", "> app.db < /dev/null", ": < a > app.db"),
+        ("echo x > a", "> /tmp/x", ": > build/stamp", "< a.txt > b.txt"), checks.outside,
     ),
     Rule(
         "files.overwrite", "@over", "", "writes over a part of a file", Severity.MEDIUM, "What was there is lost.", ("dd if=/dev/zero of=/home/me/vault.img bs=1M count=100 conv=notrunc", "dd if=patch.bin of=/srv/vm/a.raw seek=100 conv=fsync,notrunc"),
