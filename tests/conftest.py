@@ -1,32 +1,20 @@
-"""What holds for every test: slow ones come last, and what looks at the same things keeps to one worker."""
+"""What holds for every test: its size, the worker that it keeps to, and what a failure says."""
 
 import gc
+import os
+import shlex
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from sizes import CLOUDS, SIZES, size_of
 
 # Jobs in the background, and under nohup, ignore these, and so would all that is started from here.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
 
-CLOUDS = ("modal-cloud", "daytona-cloud")
-SLOW_PLACES = (
-    "local-busybox",  # the quick lane has busybox in a container
-    *("ssh-sh", "ssh-root", "ssh-container"),  # further users of a server that it reaches already
-    *("daytona", "modal", "modal-busybox"),  # loopback services
-    *CLOUDS,
-)
-
-LONG = (
-    "ways_to_hide",
-    "interrupt_at_any_moment",
-    "living_client_keeps_its_lease",
-    "keeps_its_sandbox",
-    "aio_terminals",
-    "much_is_typed",
-)
-"""Checks of ten seconds and more, alone or together: in the quick lane at one place of a kind."""
 TOGETHER = {
     "unit/aio": "aio",  # they look for processes by name
     "unit/mcp_client": "mcp",  # one worker pays for the SDK, whose import takes a second or more
@@ -34,38 +22,54 @@ TOGETHER = {
     "/singularity/": "singularity",
 }
 """Parts of the names of tests that keep to one worker, and what their group is called."""
-FIRST_PLACES = ("local-bash", "docker-bash")
+
+PARTS = {"local-bash": 8, "docker-bash": 8, "local-sh": 2, "docker-busybox": 2, "modal": 3, "daytona": 2}
+"""Into how many groups the checks of a place go, by subject. One where a look at what is left sees all of a user's."""
+
+LOGS = {
+    "docker": os.environ.get("SHELLWARD_DOCKER_LOG", "/var/log/shellward-dockerd.log"),
+    "ssh": os.environ.get("SHELLWARD_SSHD_DIR", "/tmp/shellward-sshd") + "/log",
+}
+"""Logs of services, by a word in the names of tests that use them."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist takes the groups' names down
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        call = getattr(item, "callspec", None)
-        place = None if call is None else call.params.get("suite")
-        if place is not None:
-            group = place.name  # one suite, so one environment that most of its checks share
-            _mark(item, place.name)
-        elif together := next((TOGETHER[part] for part in TOGETHER if part in item.nodeid), None):
-            group = together
-        elif "/modal_backend/" in item.nodeid or "/daytona/" in item.nodeid:
-            group = "modal" if "/modal_backend/" in item.nodeid else "daytona"
-            item.add_marker(pytest.mark.slow)  # a service, and SDKs that hold connections and threads from then on
-        elif item.get_closest_marker("docker") is not None:
-            group = item.path.stem
-        else:
-            continue
-        item.add_marker(pytest.mark.xdist_group(group))
+        group = _group(item)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+    wanted = os.environ.get("SHELLWARD_TEST_SIZE")
+    if wanted is not None:
+        held = SIZES[: SIZES.index(wanted) + 1]  # type: ignore[arg-type]  # any other word is an error
+        kept = [item for item in items if size_of(item) in held]
+        config.hook.pytest_deselected(items=[item for item in items if size_of(item) not in held])
+        items[:] = kept
     items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
 
 
-def _mark(item: pytest.Item, place: str) -> None:
-    """Mark a check of the suite for the lanes that it belongs to."""
-    if place in SLOW_PLACES or (place not in FIRST_PLACES and any(each in item.name for each in LONG)):
-        item.add_marker(pytest.mark.slow)
-    if place in CLOUDS:
-        item.add_marker(pytest.mark.cloud)
-    if "daemon_restarted" in item.name:
-        item.add_marker(pytest.mark.alone)
+def _group(item: pytest.Item) -> str | None:
+    """Return the name of the tests that keep to one worker with this one, and mark it for what it uses."""
+    call = getattr(item, "callspec", None)
+    place = None if call is None else call.params.get("suite")
+    if place is not None:
+        if place.name in CLOUDS:
+            item.add_marker(pytest.mark.cloud)
+        if "daemon_restarted" in item.name:
+            item.add_marker(pytest.mark.alone)
+        # Checks of one place share an environment.
+        from shellward.testing.conformance import SUBJECTS  # not before its asserts are to be rewritten
+
+        number = SUBJECTS.index(call.params["check"].name.partition(".")[0])
+        return f"{place.name}-{number * PARTS.get(place.name, 1) // len(SUBJECTS)}"
+    if together := next((TOGETHER[part] for part in TOGETHER if part in item.nodeid), None):
+        return together
+    if "/modal_backend/" in item.nodeid or "/daytona/" in item.nodeid:
+        item.add_marker(pytest.mark.slow)  # a service, and SDKs that hold connections and threads from then on
+        return "modal" if "/modal_backend/" in item.nodeid else "daytona"
+    if item.get_closest_marker("docker") is not None:
+        return item.path.stem
+    return None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -78,3 +82,50 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for item in session.items:
         if item.get_closest_marker("xdist_group") is not None and "@" not in item.nodeid:
             pytest.exit("this pytest and this pytest-xdist lose the groups of tests; see pyproject.toml", 3)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Attach what the services said last to the report of a failure."""
+    report = yield
+    if report.failed:
+        for word, log in LOGS.items():
+            if word in item.nodeid:
+                report.sections.append((f"end of {log}", _end_of(log)))
+    return report
+
+
+def _end_of(log: str) -> str:
+    try:
+        return "\n".join(Path(log).read_text(errors="replace").splitlines()[-20:])
+    except OSError as error:
+        return str(error)
+
+
+class FirstFailure:
+    """Prints the first failure at once, with the command that runs this test by itself."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._told = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Tell of a failure when it is the first."""
+        if not report.failed or self._told:
+            return
+        self._told = True
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        name = report.nodeid.rpartition("@")[0] or report.nodeid
+        terminal.ensure_newline()
+        terminal.section("the first failure", red=True)
+        terminal.line(report.longreprtext)
+        for title, text in report.sections:
+            terminal.line(f"--- {title} ---\n{text[-4000:]}")
+        terminal.line(f"by itself: tests/run --alone {shlex.quote(name)}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the first failure in the process that reports, not in its workers."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FirstFailure(config), "first-failure")

@@ -15,6 +15,7 @@ from shellward.aio.pty_run import carry_out
 from shellward.aio.running import Prepare, follow
 from shellward.aio.session import Session
 from shellward.aio.stream import Stream
+from shellward.core.errors import beside
 from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Chunk, EnvironmentInfo, FileInfo, FilePart, ProcessInfo, Result, Stats
 from shellward.environments import environment as blocking
@@ -58,8 +59,9 @@ class Environment:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            await self.close()
 
     def __repr__(self) -> str:
         return f"<aio {self.blocking!r}>"
@@ -223,13 +225,15 @@ class Environment:
         """Return some lines of a file, however large it is; see ``environments.Environment.read_lines``."""
         return await in_thread(partial(self.blocking.read_lines, path, first, count, most=most))
 
-    async def read_file(self, path: Directory) -> bytes:
-        """Return the contents of a file; see ``environments.Environment.read_file``."""
-        return await in_thread(self.blocking.read_file, path)
+    async def read_file(self, path: Directory, *, offset: int = 0, length: int | None = None) -> bytes:
+        """Return the contents of a file, or a piece of them; see ``environments.Environment.read_file``."""
+        return await in_thread(partial(self.blocking.read_file, path, offset=offset, length=length))
 
-    async def write_file(self, path: Directory, data: bytes | str, *, mode: int | None = None) -> None:
+    async def write_file(
+        self, path: Directory, data: bytes | str, *, mode: int | None = None, parents: bool = False
+    ) -> None:
         """Write a file at once; see ``environments.Environment.write_file``."""
-        await in_thread(lambda: self.blocking.write_file(path, data, mode=mode))
+        await in_thread(lambda: self.blocking.write_file(path, data, mode=mode, parents=parents))
 
     async def list_dir(self, path: Directory = ".") -> list[FileInfo]:
         """Return the entries of a directory, sorted by name."""
@@ -245,12 +249,13 @@ class Environment:
         remote: Directory,
         *,
         progress: Progress | None = None,
+        parents: bool = False,
     ) -> None:
         """Copy a file or a tree into the environment; ``progress`` is called in a thread.
 
         Cancelled, it raises when the transfer is done.
         """
-        await in_thread(lambda: self.blocking.upload(local, remote, progress=progress))
+        await in_thread(lambda: self.blocking.upload(local, remote, progress=progress, parents=parents))
 
     async def download(
         self,

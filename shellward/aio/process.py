@@ -1,6 +1,7 @@
 """A background process over asyncio: ``environments.process.Process`` with coroutines for what waits."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import aclosing
 from functools import partial
 
 from shellward.aio.loop import Asked, in_thread
@@ -67,12 +68,15 @@ class Process:
         timeout: float | None = None,  # noqa: ASYNC109  # as in the blocking call
     ) -> AsyncIterator[bytes]:
         """Yield its output from ``offset`` on as it comes, until it has ended and everything was yielded."""
-        pieces = self.blocking.follow(offset, stream, timeout)
-        try:
-            while (piece := await in_thread(next, pieces, None)) is not None:
+        async with aclosing(_over(self.blocking.follow(offset, stream, timeout))) as pieces:
+            async for piece in pieces:
                 yield piece
-        finally:
-            await in_thread(pieces.close)
+
+    async def whole(self, offset: int = 0, stream: StreamName | str = StreamName.STDOUT) -> AsyncIterator[bytes]:
+        """Yield all of its output that there is now, from ``offset`` on, as fast as the sandbox gives it."""
+        async with aclosing(_over(self.blocking.whole(offset, stream))) as pieces:
+            async for piece in pieces:
+                yield piece
 
     async def write(self, data: bytes | str, timeout: float = 10.0) -> int:  # noqa: ASYNC109  # as in the blocking call
         """Write to its standard input; how many bytes were taken."""
@@ -106,6 +110,18 @@ class Process:
         """Send a signal to it; whether it was there to get it."""
         return await in_thread(partial(self.blocking.signal, signal, tree=tree))
 
+    async def signal_foreground(self, signal: str) -> None:
+        """Send a signal to the foreground job of its terminal."""
+        await in_thread(self.blocking.signal_foreground, signal)
+
+    async def echo(self) -> bool:
+        """Return whether its terminal shows what is typed."""
+        return await in_thread(self.blocking.echo)
+
+    async def set_echo(self, on: bool) -> None:  # what it is set to
+        """Let its terminal show what is typed, or not."""
+        await in_thread(self.blocking.set_echo, on)
+
     async def kill(self, signal: str = "TERM", *, tree: bool = True, reason: str = "killed") -> ProcessInfo:
         """End it with everything that it has started."""
         return await in_thread(partial(self.blocking.kill, signal, tree=tree, reason=reason))
@@ -117,3 +133,12 @@ class Process:
     async def remove(self) -> None:
         """Forget it with all its output."""
         await in_thread(self.blocking.remove)
+
+
+async def _over(pieces: Generator[bytes, None, None]) -> AsyncGenerator[bytes, None]:
+    """Yield what a generator yields in threads, and close it."""
+    try:
+        while (piece := await in_thread(next, pieces, None)) is not None:
+            yield piece
+    finally:
+        await in_thread(pieces.close)

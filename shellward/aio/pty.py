@@ -1,17 +1,18 @@
 """A program at a terminal over asyncio: ``environments.pty.PtySession`` with coroutines for what waits."""
 
 import asyncio
-import re
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from shellward.aio.loop import Asked, Readiness, in_thread
+from shellward.aio.loop import Asked, Readiness, T, in_thread
+from shellward.core.errors import beside
 from shellward.environments import pty as blocking
 from shellward.terminal.screen import Snapshot
 
 if TYPE_CHECKING:
+    import re
     from pathlib import Path
 
     from shellward.environments.base import PtySize
@@ -39,8 +40,9 @@ class PtySession:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            await self.close()
 
     def __repr__(self) -> str:
         return f"<aio {self.blocking!r}>"
@@ -87,6 +89,18 @@ class PtySession:
         """Press Ctrl-D: at the beginning of a line, the end of the input."""
         await self._type(self.blocking.end_input)
 
+    async def signal_foreground(self, signal: str) -> None:
+        """Send a signal to the foreground job: what Ctrl-C would reach."""
+        await self._ask(partial(self.blocking.signal_foreground, signal))
+
+    async def echo(self) -> bool:
+        """Return whether the terminal shows what is typed."""
+        return await self._ask(self.blocking.echo)
+
+    async def set_echo(self, on: bool) -> None:  # what it is set to
+        """Let the terminal show what is typed, or not."""
+        await self._ask(partial(self.blocking.set_echo, on))
+
     async def resize(self, rows: int, columns: int) -> None:
         """Change the size; the program gets SIGWINCH."""
         try:
@@ -122,12 +136,11 @@ class PtySession:
         timeout: float = 10.0,  # noqa: ASYNC109
     ) -> Snapshot | None:
         """Wait until something stands on the screen; None when it did not appear in time, or before the end."""
-        found = re.compile(re.escape(what)) if isinstance(what, str) else what
         until = time.monotonic() + timeout
         while True:
             more = await self._took()
             shown = await in_thread(self.blocking.snapshot)
-            if found.search(shown.text):
+            if shown.shows(what):
                 return shown
             left = until - time.monotonic()
             if self.blocking.ended or left <= 0:
@@ -180,6 +193,13 @@ class PtySession:
             if took or self.blocking.ended:
                 self._readiness.wake()  # the other tasks share it
         return took
+
+    async def _ask(self, asks: Callable[[], T]) -> T:
+        """Ask what is at the terminal, in a thread; that takes what was there."""
+        try:
+            return await in_thread(asks)
+        finally:
+            self._readiness.wake()
 
     async def _type(self, typing: Callable[[], None]) -> None:
         """Do what may ask somebody, and may take output by the way."""

@@ -28,7 +28,7 @@ async def carry_out(run: PtyRun, on_output: Callable[[Chunk], Awaitable[None] | 
         result = run.result(status, timed_out=timed_out)
     except BaseException as error:
         await whole(follower.leave)
-        if isinstance(error, ConnectionLost):
+        if isinstance(error, EnvironmentUnavailable):
             raise await in_thread(run.lost, error) from error
         raise
     else:

@@ -5,17 +5,18 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread, readable, whole
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName
 from shellward.environments.call import Call, OnOutput
-from shellward.environments.control import Control, Pause, Plan, Round, Target, kill_plan, target_of
+from shellward.environments.control import Control, Pause, Plan, Round, Target, end_later, kill_plan, target_of
 from shellward.environments.environment import Environment
 from shellward.environments.execution import Execution, Outcome, Sink
-from shellward.environments.running import Run, WedgeWatch, feed
-from shellward.environments.shell import Shell
+from shellward.environments.running import PATIENCE, Run, WedgeWatch, feed
+from shellward.environments.shell import START_LIMIT, Shell, Silent, within
 
 if TYPE_CHECKING:
     from shellward.environments.feeder import Feeder
@@ -56,7 +57,7 @@ async def follow(
     async with borrowed as shell:
         if not environment.is_ready(shell):
             async with opening:
-                await in_thread(environment.ready, shell)
+                await in_thread(environment.ready, shell, None if call.timeout is None else call.timeout + PATIENCE)
         printed: deque[Chunk] = deque()
         on_output = printed.append if chunks else None
         if prepare is None:
@@ -88,6 +89,7 @@ class _Running:
         self._feeder: Feeder | None = None
         self._execution: Execution | None = None
         self._ending = False
+        self._silent = False
         self._watch = WedgeWatch()
 
     async def __aenter__(self) -> Self:
@@ -108,10 +110,10 @@ class _Running:
         request, shell = self._run.request, self._shell
         size = len(request.text) + len(request.stdin or b"") + sum(map(len, request.env.values()))
         if size < _LARGE:
-            self._execution = shell.begin(request)
+            self._execution = shell.begin(request, self._run.patience or START_LIMIT)
             return
         try:
-            self._execution = await in_thread(shell.begin, request)
+            self._execution = await in_thread(shell.begin, request, self._run.patience or START_LIMIT)
         except asyncio.CancelledError:
             self._execution = shell.execution  # it was sent all the same
             raise
@@ -167,7 +169,7 @@ class _Running:
         if self._ending:
             await self._kill(execution, sink)
             self._ending = False
-        await self._read_on(_AFTER_KILL, sink)
+        await self._read_on(0.0 if self._silent else _AFTER_KILL, sink)
         if execution.outcome is None:
             await in_thread(shell.close)  # a fresh channel for the next command
             execution.outcome = Outcome(-1, shell.cwd, ShellEvent.STATE_LOST, ended_by=execution.ended_by)
@@ -176,7 +178,11 @@ class _Running:
         control = await in_thread(self._environment.control, self._shell.user)
         try:
             target = target_of(self._shell, execution)
-            await self._carry_out(kill_plan(execution, "TERM"), control, target, sink)
+            try:
+                await self._carry_out(kill_plan(execution, "TERM"), control, target, sink)
+            except Silent:
+                self._silent = True
+                end_later(control, target, "TERM")
         finally:
             execution.plan_over()
 
@@ -186,7 +192,7 @@ class _Running:
         while step is not None:
             match step:
                 case Round(signal):
-                    answer = await in_thread(control.round, target, signal)
+                    answer = await in_thread(within, PATIENCE, partial(control.round, target, signal))
                 case Pause(seconds):
                     until = time.monotonic() + seconds
                     await self._read_on(seconds, sink)
@@ -210,7 +216,11 @@ class _Running:
             ConnectionLost: that was the reason; says what it means for the command.
         """
         try:
-            if isinstance(error, ConnectionLost):
+            # Also of the shell that looks after this one: what was sent here may have run.
+            beside = self._execution is not None and isinstance(error, EnvironmentUnavailable)
+            if beside or isinstance(error, ConnectionLost):
+                if not isinstance(error, ConnectionLost):
+                    await self._abort()
                 await in_thread(self._shell.close)
                 why = await in_thread(self._environment.why_lost, str(error))
                 raise self._run.lost(self._execution, why) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread
 from shellward.aio.process import Process
-from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.errors import EnvironmentUnavailable, beside
 from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Result
 from shellward.environments import session as blocking
@@ -39,8 +39,9 @@ class Session:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            await self.close()
 
     @property
     def cwd(self) -> str:

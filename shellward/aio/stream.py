@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Self
 
+from shellward.core.errors import beside
 from shellward.core.types import Chunk, Result
 
 
@@ -32,8 +33,9 @@ class Stream(AsyncIterator[Chunk | Result]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            await self.aclose()
 
     async def aclose(self) -> None:
         """End the command, if it still runs, with its whole process tree. Idempotent."""

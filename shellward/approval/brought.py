@@ -116,18 +116,25 @@ def look(command: str, *, cwd: str | None, brought: Brought = NO_MORE, packs: Pa
         findings = (*findings, _unclear(shown))
     if own := _own_names(traced):
         findings = (*findings, _takes_over(own, shown))
-    if brought.nearby.unread:
+    if brought.nearby.unread or brought.nearby.beyond:
         findings = (*findings, *brought.nearby.findings(shown))
     return Look(
-        Detection(shown, findings, traced, (before, after)),
+        Detection(shown, findings, traced, (before, after), len(made)),
         orders,
         changes_state(traced, known),
         defined(traced) if traced.state.functions else {},
         tuple(traced.state.positional) != known.positional,
         traps_state(traced, known) or _traps(traced, known),
-        wanted(traced),
+        wanted(traced, len(made)),
         _hashed(traced),
     )
+
+
+def look_of(found: object) -> Look | None:
+    """Return the first look at a command of which only the text was looked at; None for another detector's answer."""
+    if not isinstance(found, Detection) or found.trace is None:
+        return None
+    return Look(found, takes_orders=False, changes_state=False, defines={}, wanted=wanted(found.trace))
 
 
 def again(before: Look, command: str, *, cwd: str | None, brought: Brought, packs: Packs = NO_PACKS) -> Look:
@@ -150,10 +157,11 @@ def again(before: Look, command: str, *, cwd: str | None, brought: Brought, pack
         for finding in before.detection.findings
         if deed(finding) not in now and finding.rule != STATE_RULE
     ]
+    joined = before.wanted.joined(seen.wanted)
     if not lost:
-        return replace(seen, wanted=before.wanted)
+        return replace(seen, wanted=joined)
     detection = seen.detection.only((*seen.detection.findings, *lost))
-    return replace(seen, detection=detection, wanted=before.wanted)
+    return replace(seen, detection=detection, wanted=joined)
 
 
 def _of_a_recipe(finding: Finding) -> bool:

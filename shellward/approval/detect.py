@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shellward.approval.engine import NO_PACKS, Packs, find
 from shellward.approval.patterns import RULES
+from shellward.approval.writes import Write, writes
 from shellward.command.render import render
+from shellward.core.cached import cached
 from shellward.core.gate import Finding, Severity
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class Detection:
 
     Args:
         around: what stands before and after the traced line in ``command``.
+        own: characters at the beginning of the traced line that only tell what lies in the file system.
     """
 
     def __init__(
@@ -37,11 +40,14 @@ class Detection:
         findings: tuple[Finding, ...],
         trace: Trace | None = None,
         around: tuple[str, str] = ("", ""),
+        own: int = 0,
     ) -> None:
         self.command = command
         self.findings = findings
         self._trace = trace
         self._around = around
+        self._own = own
+        self._completed = False
 
     def __bool__(self) -> bool:
         return any(finding.severity >= Severity.MEDIUM for finding in self.findings)
@@ -49,7 +55,12 @@ class Detection:
     def __repr__(self) -> str:
         return f"Detection({self.command!r}, {[finding.rule for finding in self.findings]})"
 
-    @cached_property
+    @property
+    def trace(self) -> Trace | None:
+        """What the line would run; None when it was not followed."""
+        return self._trace
+
+    @cached
     def normalized(self) -> str:
         """What the shell would really run, as stable text; approvals are keyed by it."""
         if self._trace is None:
@@ -59,7 +70,25 @@ class Detection:
 
     def only(self, findings: tuple[Finding, ...]) -> Detection:
         """Return the same with other findings."""
-        return Detection(self.command, findings, self._trace, self._around)
+        made = Detection(self.command, findings, self._trace, self._around, self._own)
+        made._completed = self._completed  # of the same class
+        return made
+
+    @cached
+    def written(self) -> tuple[Write, ...]:
+        """What the line would write, for ``Gate.complete``; empty when that was asked about already."""
+        if self._trace is None or self._completed:
+            return ()
+        return writes(self._trace, self._own)
+
+    def completed(self, more: tuple[Finding, ...]) -> Detection:
+        """Return the same with what its writes reach; what is there already is not added again."""
+        by = len(self._around[0])
+        there = {(finding.rule, finding.span) for finding in self.findings}
+        new = [replace(finding, span=(finding.span[0] + by, finding.span[1] + by)) for finding in more]
+        made = self.only((*self.findings, *(one for one in new if (one.rule, one.span) not in there)))
+        made._completed = True  # noqa: SLF001  # of the same class
+        return made
 
     @property
     def never_allow(self) -> bool:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from shellward.approval.checks.writing import BEGINS_AT_HOME
 from shellward.approval.effects import EFFECTS, effects
+from shellward.approval.expressions import expression
 from shellward.approval.inner import Deed, deed, shorten, write
 from shellward.approval.paths import ordinary
 from shellward.approval.patterns import RULES
 from shellward.approval.rule import Call, Rule
 from shellward.command import handlers
+from shellward.command.containers import IN_NEW_CONTAINER
 from shellward.command.invocation import Invocation
 from shellward.command.known import NOTHING
 from shellward.command.optionspecs import SAME
@@ -51,7 +53,10 @@ _DRY = frozenset(
         "--no-execute",
     )
 )
+_LONG = 1_024
+"""Characters of a command from which on objects are not collected while it is followed."""
 _LARGE = 16_384
+"""Characters of one that makes so many objects that they are not even looked through once afterwards."""
 _REAL = frozenset(("none", "false", "no", "0"))
 _HELP = frozenset(("--help", "-help", "--usage"))
 _KEEP_HELP = frozenset(("psql", "mysql", "mariadb", "@sql", "@run", "find"))
@@ -81,7 +86,6 @@ _NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|\.(?:ssh|gnupg|a
 Packs = Mapping[str, tuple[Rule, ...]]
 """Rules of the user's own packs, by the names of commands that they apply to."""
 NO_PACKS: Packs = MappingProxyType({})
-_compile = lru_cache(maxsize=None)(re.compile)
 
 
 @lru_cache(maxsize=1)
@@ -146,9 +150,9 @@ def is_harmless(call: Call) -> bool:
 
 def apply(rule: Rule, call: Call) -> tuple[str, ...] | None:
     """Apply one rule; return what is affected, None when it does not match."""
-    if rule.regex and not _compile(rule.regex).search(call.form):
+    if rule.regex and not expression(rule.regex).occurs_in(call.form):
         return None
-    if rule.unless and _compile(rule.unless).search(call.form):
+    if rule.unless and expression(rule.unless).occurs_in(call.form):
         return None
     if rule.when is None:
         return tuple(word for word in call.args.operands[:8] if word)
@@ -156,6 +160,16 @@ def apply(rule: Rule, call: Call) -> tuple[str, ...] | None:
     if not result:
         return None
     return result if isinstance(result, tuple) else ()
+
+
+_OF_THE_CONTAINER = ("files.", "system.users", "system.write", "system.startup", "system.service",
+                     "packages.remove", "packages.apt-remove")  # fmt: skip
+"""Findings about files, users and services: in a container that was just made of an image, nothing is lost."""
+
+
+def _place(inv: Invocation) -> tuple[str, ...]:
+    """Return what an effect of a command has to know of where that command runs."""
+    return (IN_NEW_CONTAINER,) if IN_NEW_CONTAINER in inv.notes else ()
 
 
 def _judge(inv: Invocation, found: dict[Deed, Finding], work: Work, packs: Packs, base: str) -> None:
@@ -170,13 +184,17 @@ def _judge(inv: Invocation, found: dict[Deed, Finding], work: Work, packs: Packs
             return
         for effect in effects(call):
             _judge(
-                Invocation(effect[0], effect, inv.span, None, inv.stdin, (*inv.via, inv.name), {}, inv.cwd),
+                Invocation(
+                    effect[0], effect, inv.span, None, inv.stdin, (*inv.via, inv.name), {}, inv.cwd, _place(inv)
+                ),
                 found,
                 work,
                 packs,
                 base,
             )
     inner, argv = "", tuple(inv.argv) if rules else ()
+    if rules and IN_NEW_CONTAINER in inv.notes:
+        rules = tuple(rule for rule in rules if not rule.id.startswith(_OF_THE_CONTAINER))
     for rule in rules:
         affects = apply(rule, call)
         if affects is None:
@@ -263,7 +281,7 @@ def find(
     def follow(text: str) -> Trace:
         return trace(text, cwd=cwd, aliases=aliases, names=program_names, known=known, stdin=stdin)
 
-    paused = len(command) > _LARGE and gc.isenabled()
+    paused = len(command) > _LONG and gc.isenabled()
     if paused:  # a large tree is all alive: collecting it again and again takes half of the time
         gc.disable()
     try:
@@ -271,7 +289,9 @@ def find(
         findings = judge(traced, packs)
     finally:
         if paused:
-            gc.enable()
+            _resume(aged=len(command) > _LARGE)
+    if not traced.problems:
+        return traced, findings
     there = {deed(f)[:3] for f in findings}
     for start, end in _again(command, traced.problems):
         rest = follow(command[start:end])
@@ -280,6 +300,14 @@ def find(
                 there.add(deed(finding)[:3])
                 findings += (shift(finding, start),)
     return traced, findings
+
+
+def _resume(*, aged: bool) -> None:
+    """Go on collecting objects; ``aged``: those that are there count as old, which takes no time."""
+    if aged and not gc.get_freeze_count():  # else the program has frozen some, and they are to stay so
+        gc.freeze()
+        gc.unfreeze()
+    gc.enable()
 
 
 def _again(command: str, problems: list[Problem]) -> Iterator[Span]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from shellward.approval import callbacks, grants, policy
 from shellward.approval.context import Answer, ApprovalRequest, Context, Detected, Review
@@ -30,9 +30,12 @@ from shellward.core.errors import ConfigError
 from shellward.core.gate import Decision, Verdict
 
 if TYPE_CHECKING:
+    from shellward.approval.accepted import Accepted
     from shellward.approval.engine import Packs
+    from shellward.approval.guarded import Guarded
     from shellward.approval.reviewer import Reviewer, Spend
 
+_D = TypeVar("_D", bound=Detected)
 _NOWHERE: Final = Context()
 _NO_PACKS: "Final[Packs]" = MappingProxyType({})
 _ALLOWLIST: Final = "approval.command_allowlist"
@@ -56,6 +59,7 @@ class Gate:
         reviewer: the smart reviewer; None makes one from the settings when it is first needed.
         terminal: whether a person may be asked on this program's terminal.
         follow: ``command_allowlist`` is that of the settings file, also when that is changed meanwhile.
+        accepted: which settings a person has accepted; None: whatever the file says.
         reload: reads the settings anew when their file has changed; what it says holds from the next command on.
             None: they stay as they are.
     """
@@ -73,18 +77,24 @@ class Gate:
         terminal: bool = True,
         follow: bool = False,
         reload: "Callable[[], Config] | None" = None,
+        accepted: "Accepted | None" = None,
     ) -> None:
         self.reach = reach
-        self._live = LiveSettings(config, config_file, reload) if reload and config_file else None
+        beside = () if accepted is None else (accepted.path,)
+        self._live = LiveSettings(config, config_file, reload, beside) if reload and config_file else None
         self._settings = config.approval
         self._rules = Rules(config.approval.rules)
-        self._grants = grants.GrantStore(config.approval.command_allowlist, config_file, follow=follow)
+        self._grants = grants.GrantStore(
+            config.approval.command_allowlist, config_file, follow=follow, accepted=accepted
+        )
         self._approvals_dir = approvals_dir
         self._journal = journal
         self.packs = _packs(config)
         self._detect = detect
         self._reviewer = reviewer
         self._terminal = terminal
+        self._config_file = config_file
+        self._audit_path = config.audit.path
         self._lock = threading.Lock()
         self._at_terminal = threading.Lock()
         self._own_session = secrets.token_hex(8)
@@ -129,6 +139,8 @@ class Gate:
         if isinstance(command, str) or command.findings or not isinstance(command, Hashable):
             return None
         self.follow_settings()
+        if self.complete(command, context).findings:
+            return None
         look = self._unasked if len(command.command) <= _MOST_KEPT else self._without_findings
         decision = look(command, context, self._generation)
         return None if decision is None else self._recorded(decision)
@@ -167,6 +179,31 @@ class Gate:
     def examine(self, command: str | Detected, context: Context = _NOWHERE) -> Outcome:
         """Say what would be decided, asking nobody, remembering and recording nothing."""
         return policy.decide(self._case(command, context))
+
+    def complete(self, detected: _D, context: Context) -> _D:
+        """Add what the writes of a line reach of the gate's own places, as the file system is now.
+
+        Args:
+            detected: what was found in its text.
+            context: where it would run.
+
+        Returns:
+            The same object when there is nothing to add.
+        """
+        written = getattr(detected, "written", ())
+        if not written:
+            return detected
+        more = self._guarded.findings(written, context.cwd, context.backend)
+        return detected.completed(more) if more else detected  # type: ignore[attr-defined]
+
+    @functools.cached_property
+    def _guarded(self) -> "Guarded":
+        from shellward.approval.guarded import Guarded
+
+        files = [self._config_file] if self._config_file is not None else []
+        files += [Path(self._audit_path).expanduser()] if self._audit_path else []
+        files += [paths.config_dir() / Path(pack).expanduser() for pack in self._settings.packs]
+        return Guarded(files)
 
     def record(self, decision: Decision, exit_code: int, duration: float) -> None:
         """Record how an allowed command ended.
@@ -220,9 +257,9 @@ class Gate:
 
     def _case(self, command: str | Detected, context: Context) -> Case:
         self.follow_settings()
-        detected = command if not isinstance(command, str) else self._found(command, context)
+        detected = command if not isinstance(command, str) else self.find(command, context)
         return Case(
-            detected=detected,
+            detected=self.complete(detected, context),
             context=context,
             settings=self._settings,
             rules=self._rules,
@@ -230,7 +267,13 @@ class Gate:
             reach=self.reach,
         )
 
-    def _found(self, command: str, context: Context) -> Detected:
+    def find(self, command: str, context: Context) -> Detected:
+        """Find what should pause an agent in a command's text, deciding nothing; never raises.
+
+        Args:
+            command: the line.
+            context: where it would run.
+        """
         try:
             if self._detect is not None:
                 return self._detect(command, cwd=context.cwd)
@@ -269,19 +312,26 @@ class Gate:
             return Review("escalate", f"no verdict: {error}")
 
     def _request(self, case: Case, outcome: Outcome, withdrawal: Withdrawal) -> ApprovalRequest:
+        from shellward.approval.affected import absolute
+
         own = Withdrawal()  # the caller's may serve for several questions; answering one takes back none
         withdrawal.listen(own.withdraw)
         exact = grants.exact(case.detected, outcome.open, case.context, case.reach)
+        shown = tuple(replace(finding, affects=absolute(finding, case.context)) for finding in outcome.open)
+        named = {
+            (f.inner, f.cwd): dict(zip(f.affects, s.affects, strict=True))
+            for f, s in zip(outcome.open, shown, strict=True)
+        }
         parts = grants.parts(case.detected, outcome.open, case.context, case.reach)
         return ApprovalRequest(
             id=secrets.token_hex(8),
             command=case.detected.command,
             normalized=case.detected.normalized,
-            findings=outcome.open,
+            findings=shown,
             context=case.context,
             reach=tuple(sorted(case.reach.powers)),
             exact=exact.describe(),
-            part="; and ".join(part.describe() for part in parts),
+            part="; and ".join(part.describe(named[part.command, part.cwd or ""]) for part in parts),
             timeout=self._settings.timeout,
             withdrawal=own,
         )
@@ -352,15 +402,23 @@ def open_gate(loaded: Loaded, *, reach: Reach = EVERYTHING, terminal: bool = Tru
         reach: what the environment can touch.
         terminal: whether a person may be asked on this program's terminal.
     """
+    from shellward.approval.accepted import Accepted
+
+    accepted = Accepted(loaded.file)
+
+    def reload() -> Config:
+        return accepted.applied(load(file=loaded.file))
+
     return Gate(
-        loaded.config,
+        accepted.applied(loaded),
         reach=reach,
         config_file=loaded.file,
         approvals_dir=paths.approvals_dir(),
         journal=Journal(loaded.config.audit, paths.audit_file()),
         terminal=terminal,
         follow=not loaded.sources.get(_ALLOWLIST, "").startswith(("$", "argument")),
-        reload=None if "argument" in loaded.sources.values() else lambda: load(file=loaded.file).config,
+        reload=None if "argument" in loaded.sources.values() else reload,
+        accepted=accepted,
     )
 
 

@@ -10,17 +10,23 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from shellward.approval.context import Context, Detected
+from shellward.approval.live import look
 from shellward.approval.reach import Reach
 from shellward.approval.wrapped import leaves, privileged, whole
 from shellward.config.schema import AllowEntry
 from shellward.core.errors import ConfigError
 from shellward.core.gate import Finding, Severity
+
+if TYPE_CHECKING:
+    from shellward.approval.accepted import Accepted
 
 _NEVER_PARTS: Final = frozenset({"unknown", "user", "structure", "remote"})
 """Packs whose findings are only approved with the whole line: what they do depends on what is around them."""
@@ -31,6 +37,7 @@ _SETS_STATE: Final = re.compile(
 )
 """Whatever may change what a later command means. Too wide on purpose: then only the whole line is remembered."""
 _MAX_SESSIONS: Final = 1000
+_AS_THEY_ARE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +87,15 @@ class Grant:
             and (self.reach is None or reach.within(self.reach))
         )
 
-    def describe(self) -> str:
-        """Say in words what it covers; a person sees this before saying yes."""
+    def describe(self, paths: Mapping[str, str] = _AS_THEY_ARE) -> str:
+        """Say in words what it covers; a person sees this before saying yes.
+
+        Args:
+            paths: how targets are to be shown, where that is not as they were found.
+        """
         what = f"`{self.command}` inside any line" if self.part else f"exactly `{self.command}`"
         if self.part and self.affects:
-            what += f", touching only {', '.join(sorted(self.affects))}"
+            what += f", touching only {', '.join(paths.get(each, each) for each in sorted(self.affects))}"
         where = " ".join(filter(None, (self.backend, self.target))) or "any environment"
         return f"{what}; in {self.cwd or 'any directory'}, {where}"
 
@@ -151,13 +162,15 @@ def parts(detected: Detected, findings: Sequence[Finding], context: Context, rea
         reach: what the environment can touch.
 
     Returns:
-        One per inner command; empty when any finding is too bad, or its effect is not fully said by its inner
-        command and targets.
+        One per inner command; empty when any finding is too bad, is about no command that can be shown, or its effect
+        is not fully said by its inner command and targets.
     """
     made: dict[tuple[str, frozenset[str], str], set[str]] = {}
     for finding in findings:
         pack = finding.rule.partition(".")[0]
         if pack in _NEVER_PARTS or finding.severity >= Severity.CRITICAL:
+            return ()
+        if finding.inner.startswith("@"):  # a form that many commands have is not the command that was shown
             return ()
         if not finding.affects or not finding.cwd.startswith("/") or not _stands_alone(finding, detected):
             return ()
@@ -206,16 +219,23 @@ class GrantStore:
         allowlist: ``approval.command_allowlist`` as loaded.
         file: the settings file that ``always`` is written to.
         follow: what other programs write there, or take out, holds here too.
+        accepted: which settings a person has accepted; None: whatever is in the file.
     """
 
     def __init__(
-        self, allowlist: Sequence[str | AllowEntry] = (), file: Path | None = None, *, follow: bool = False
+        self,
+        allowlist: Sequence[str | AllowEntry] = (),
+        file: Path | None = None,
+        *,
+        follow: bool = False,
+        accepted: "Accepted | None" = None,
     ) -> None:
         self._lock = threading.Lock()
         self._always = [Grant.of_entry(entry) for entry in allowlist]
         self._sessions: dict[str, list[Grant]] = {}
         self._views: dict[str, Grants] = {}
         self._file = file
+        self._accepted = accepted
         self._follow = follow and file is not None
         self._state = self._look() if self._follow else None
 
@@ -233,21 +253,18 @@ class GrantStore:
             self._views[session] = view
             return view
 
-    def _look(self) -> tuple[int, int, int] | None:
-        try:
-            there = os.stat(self._file or "")  # noqa: PTH116  # at each decision about a finding
-        except OSError:
-            return None
-        return there.st_mtime_ns, there.st_size, there.st_ino
+    def _look(self) -> tuple[object, ...]:
+        files = [self._file or "", *([self._accepted.path] if self._accepted is not None else [])]
+        return tuple(look(os.fspath(file)) for file in files)  # at each decision about a finding
 
-    def _reload(self, state: tuple[int, int, int] | None) -> None:
+    def _reload(self, state: tuple[object, ...]) -> None:
         from shellward.config.loader import allowlist
 
         assert self._file is not None  # noqa: S101  # else nothing is followed
         with self._lock:
             self._state = state
             try:
-                entries = allowlist(self._file)
+                entries = allowlist(self._file) if self._accepted is None else self._accepted.hold().command_allowlist
             except ConfigError:
                 return  # somebody is in the middle of changing it, or will be told at the next start
             self._always = [Grant.of_entry(entry) for entry in entries]
@@ -268,8 +285,10 @@ class GrantStore:
             from shellward.config.edit import append
 
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            for grant in grants:
-                append(self._file, ("approval", "command_allowlist"), grant.entry() | {"added": now})
+            entries = [grant.entry() | {"added": now} for grant in grants]
+            with self._accepted.allowing(entries) if self._accepted is not None else nullcontext():
+                for entry in entries:
+                    append(self._file, ("approval", "command_allowlist"), entry)
         with self._lock:
             if session is None:
                 self._always += grants

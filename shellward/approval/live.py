@@ -2,13 +2,13 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from shellward.config.schema import Config
 from shellward.core.errors import ConfigError
 
-_State = tuple[int, int, int] | None
+_State = tuple[tuple[int, int, int] | None, ...] | None
 
 
 class LiveSettings:
@@ -18,11 +18,13 @@ class LiveSettings:
         config: as they were read.
         file: where from.
         reload: reads them again.
+        beside: other files on which it depends what holds; they may be missing.
     """
 
-    def __init__(self, config: Config, file: Path, reload: Callable[[], Config]) -> None:
+    def __init__(self, config: Config, file: Path, reload: Callable[[], Config], beside: Sequence[Path] = ()) -> None:
         self._config = config
         self._file = os.fspath(file)
+        self._beside = tuple(map(os.fspath, beside))
         self._reload = reload
         self._lock = threading.Lock()
         self._state = self._look()
@@ -49,8 +51,14 @@ class LiveSettings:
             return config
 
     def _look(self) -> _State:
-        try:
-            there = os.stat(self._file)  # noqa: PTH116  # before every command
-        except OSError:
-            return None
-        return there.st_mtime_ns, there.st_size, there.st_ino
+        there = look(self._file)
+        return None if there is None else (there, *map(look, self._beside))
+
+
+def look(file: str) -> tuple[int, int, int] | None:
+    """Return what changes when a file does; None when it is not there."""
+    try:
+        there = os.stat(file)  # noqa: PTH116  # before every command
+    except OSError:
+        return None
+    return there.st_mtime_ns, there.st_size, there.st_ino

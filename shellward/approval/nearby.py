@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from shellward.command import handlers
-from shellward.command.values import OPEN
+from shellward.command.loading import MOST_SOUGHT, is_pattern
+from shellward.command.values import OPEN, labels
 from shellward.core.gate import Finding, Severity
 
 if TYPE_CHECKING:
@@ -24,13 +25,26 @@ if TYPE_CHECKING:
 
 FILE_RULE: Final = "unknown.new-file"
 """Rule id of the finding that stands for a new program that cannot be read."""
-MOST_PATHS: Final = 32
-"""So many paths of one command are looked at."""
+MORE_RULE: Final = "unknown.new-files"
+"""Rule id of the finding that stands for new files beyond what is read for one command."""
+MOST_PATHS: Final = 128
+"""So many paths that one command changes are looked at."""
+MOST_PATTERNS: Final = 16
+"""So many patterns of files that one command loads are looked for."""
 MOST_TEXT: Final = 64 << 10
 """Characters of a new program that are read; a longer one is a finding."""
+MOST_FILES: Final = 32
+"""So many new files are read for one command; more are a finding."""
+MOST_IN_ALL: Final = 256 << 10
+"""Characters of all new files of one command that are read; more are a finding."""
 _MAKES: Final = frozenset(("make", "gmake", "bmake"))
 _SOURCES: Final = frozenset((".", "source"))
-_MORE_READERS: Final = frozenset(("awk", "gawk", "mawk", "sed", "psql", "mysql", "sqlite3", "crontab", "at", "batch"))
+_MORE_READERS: Final = frozenset(
+    (
+        *("awk", "gawk", "mawk", "sed", "psql", "mysql", "sqlite3", "crontab", "at", "batch"),
+        *("ed", "ex", "vi", "vim", "gdb", "lldb", "ftp", "lftp", "xargs", "parallel"),
+    )
+)
 _TOUCHES: Final = frozenset(
     (
         *("rm", "rmdir", "unlink", "shred", "truncate", "find", "chmod", "chown", "chgrp", "setfacl", "chattr", "tee"),
@@ -40,7 +54,7 @@ _TOUCHES: Final = frozenset(
 _SYSTEM: Final = re.compile(r"/(?:usr/(?:local/)?)?s?bin/?\Z")
 _VALUE: Final = re.compile(r"(?:--?[\w-]+=|of=|-f)(.+)", re.DOTALL)
 _PROGRAM_IN_WORDS: Final = re.compile(r"-[A-Za-z]*[cmeE]\Z")
-_FIRST_WORDS: Final = 12
+_FIRST_WORDS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +65,32 @@ class Wanted:
         programs: files that would be run or read as code.
         paths: what would be changed, and may be a link or lie behind one.
         searched: those of the programs that stand where a bare name is looked for.
+        patterns: of files that would be run or read as code; ``/**/`` stands for directories of any depth.
+        more: there are more of them than are listed.
     """
 
     programs: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    more: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.programs or self.paths)
+        return bool(self.programs or self.paths or self.patterns)
+
+    def joined(self, other: Wanted) -> Wanted:
+        """Return what this and another one want."""
+        return Wanted(
+            _both(self.programs, other.programs),
+            _both(self.paths, other.paths),
+            _both(self.searched, other.searched),
+            _both(self.patterns, other.patterns),
+            self.more or other.more,
+        )
+
+
+def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 NOTHING_WANTED: Final = Wanted()
@@ -73,21 +105,26 @@ class Nearby:
         links: links, and where they lead.
         unread: new files that cannot be read, or are too long.
         names: bare names, and the new programs that they mean.
+        copies: new files that are copies of the system's programs, and of which.
+        beyond: says which bound of the search there is more behind; empty when everything was looked at.
     """
 
     programs: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+    beyond: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.programs or self.links or self.unread)
+        return bool(self.programs or self.links or self.unread or self.copies or self.beyond)
 
     def lines(self) -> str:
         """Write it as shell lines that would make the same."""
         from shellward.command.invocation import quote
 
-        made = [f"/bin/ln -sfn {quote(target)} {_path(link)}\n" for link, target in self.links.items()]
+        made = [f"/bin/cp {quote(program)} {_path(path)}\n" for path, program in self.copies.items()]
+        made += [f"/bin/ln -sfn {quote(target)} {_path(link)}\n" for link, target in self.links.items()]
         for path, text in self.programs.items():
             end = "END"
             while end in text:
@@ -99,7 +136,7 @@ class Nearby:
     def findings(self, shown: str) -> tuple[Finding, ...]:
         """Return what is to be said of the files that cannot be read."""
         why = "What it does is not known."
-        return tuple(
+        found = tuple(
             Finding(
                 FILE_RULE,
                 "runs a new file that cannot be read in full",
@@ -111,33 +148,64 @@ class Nearby:
             )
             for path in self.unread
         )
+        if self.beyond:
+            rest = "What the rest of them does is not known."
+            text = f"loads more new files than are read ({self.beyond})"
+            found += (Finding(MORE_RULE, text, Severity.MEDIUM, (0, len(shown)), shown, (), rest),)
+        return found
 
 
 NOTHING_NEARBY: Final = Nearby()
 
 
-def wanted(traced: Trace) -> Wanted:
-    """List the paths that decide what a followed command does."""
+def wanted(traced: Trace, own: int = 0) -> Wanted:
+    """List the paths that decide what a followed command does.
+
+    Args:
+        traced: the command.
+        own: so many characters at its beginning are lines of ``Nearby.lines``.
+    """
     programs: dict[str, None] = {}
     paths: dict[str, None] = {}
-    directories = _searched(traced)
+    for_all = _searched(traced.state.vars.get("PATH"))
     searched: dict[str, None] = {}
     for inv in traced.invocations:
-        name = inv.name
-        if name in {">", ">>"}:
-            paths.update(_full(inv.argv[1:2], inv.cwd))
+        if own and 0 < inv.span[1] <= own:
             continue
-        if not inv.argv or name[:1] in "@<" or len(programs) + len(paths) > MOST_PATHS:
+        programs.update(_full(_read_by(inv), inv.cwd))
+        if inv.name in {">", ">>"}:
+            paths.update(_full(inv.argv[1:2], inv.cwd))
+        if not inv.argv or inv.name[:1] in "@<>":
             continue
         programs.update(_full(_programs(inv), inv.cwd))
+        directories = _searched(inv.env["PATH"]) if "PATH" in inv.env else for_all
         if directories and "/" not in inv.argv[0]:
             searched.update(_full([f"{directory}/{inv.argv[0]}" for directory in directories], inv.cwd))
-        if name in _TOUCHES:
+        if inv.name in _TOUCHES and len(paths) < MOST_PATHS:
             paths.update(_full((_plain(word) for word in inv.argv[1:_FIRST_WORDS]), inv.cwd))
     programs.update(searched)
-    if not programs and not paths:
+    patterns: dict[str, None] = {}
+    for path in traced.state.sought:
+        (patterns if is_pattern(path) else programs).update(_full([path], ""))
+    for path in [path for path in programs if is_pattern(path)]:
+        del programs[path]
+        patterns[path] = None
+    if not programs and not paths and not patterns:
         return NOTHING_WANTED
-    return Wanted(tuple(programs)[:MOST_PATHS], tuple(paths)[:MOST_PATHS], tuple(searched))
+    more = len(programs) > MOST_SOUGHT or len(traced.state.sought) > MOST_SOUGHT or len(patterns) > MOST_PATTERNS
+    most = tuple(patterns)[:MOST_PATTERNS]
+    return Wanted(tuple(programs)[:MOST_SOUGHT], tuple(paths)[:MOST_PATHS], tuple(searched), most, more)
+
+
+def _read_by(inv: Invocation) -> Iterator[str]:
+    """List the files whose contents reach a program as its orders."""
+    if inv.name == "@run":
+        given = inv.argv
+    elif inv.stdin and OPEN in inv.stdin and (inv.name in _MORE_READERS or handlers.language(inv.name)):
+        given = labels(inv.stdin)
+    else:
+        return
+    yield from (label[5:] for label in given if label.startswith("file:") and not label.endswith("*"))
 
 
 def _programs(inv: Invocation) -> Iterator[str]:
@@ -172,9 +240,8 @@ def _plain(word: str) -> str:
     return value[1] if value else "" if word.startswith("-") else word
 
 
-def _searched(traced: Trace) -> tuple[str, ...]:
-    """List the directories in which programs are looked for before those of the system."""
-    path = traced.state.vars.get("PATH")
+def _searched(path: object) -> tuple[str, ...]:
+    """List the directories of PATH in which programs are looked for before those of the system."""
     if not isinstance(path, str):
         return ()
     own = []
@@ -195,7 +262,7 @@ def _full(words: Iterator[str] | list[str], cwd: str) -> Iterator[tuple[str, Non
             full = f"{cwd.rstrip('/')}/{word}"
         else:
             continue
-        if full.startswith("/dev/"):
+        if full.startswith("/dev/") and not full.startswith("/dev/shm/"):  # the one place there for files
             continue
         yield (full if full[0] == "~" else posixpath.normpath(full)), None
 

@@ -101,7 +101,7 @@ _BUILD_NAMES = (
 )
 _BUILD = frozenset(_BUILD_NAMES.split())
 _BUILD_GLOB = re.compile(
-    r"(?:.*/)?(?:\*\.(?:pyc|pyo|o|a|so|class|obj|egg-info|log|tmp|swp|bak~|gcda|gcno|d|lo|la|elc|beam|hi|cmi|cmo|cmx|orig|rej|tsbuildinfo)|[\w*.-]+\.(?:egg-info|pyc|pyo|tsbuildinfo|o|class)|\*~|\.DS_Store|Thumbs\.db|\.coverage[\w.*]*|cmake-build-\S*|build[-_]\S*|dist[-_]\S*|\*?\.egg-info|CMakeFiles|CMakeCache\.txt|bazel-\S+|__pycache__)"
+    r"(?:.*/)?(?:\*\.(?:pyc|pyo|o|a|so|xo|ko|gch|pch|dwo|class|obj|egg-info|log|tmp|swp|bak~|gcda|gcno|d|lo|la|elc|beam|hi|cmi|cmo|cmx|orig|rej|tsbuildinfo)|[\w*.-]+\.(?:egg-info|pyc|pyo|tsbuildinfo|o|class)|\*~|\.DS_Store|Thumbs\.db|\.coverage[\w.*]*|cmake-build-\S*|build[-_]\S*|dist[-_]\S*|\*?\.egg-info|CMakeFiles|CMakeCache\.txt|bazel-\S+|__pycache__)"
 )
 _WORKSPACES = re.compile(
     r"/(?:app|workspace|workspaces|work|src|code|project|repo|testbed|builds|github/workspace|usr/src/app|home/\w+/(?:work|actions-runner/_work))(?:/|$)"
@@ -321,7 +321,7 @@ def _absolute_kind(full: str) -> Kind:  # noqa: PLR0911
 
 STARTUP = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|/etc)?/?\.?(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|bash\.bashrc|profile|zshrc|zprofile|zshenv|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|xinitrc|xprofile|xsession|xsessionrc|inputrc|envrc|pam_environment|vimrc|exrc|emacs|gdbinit|screenrc|tmux\.conf|pythonrc|Rprofile|irbrc|hushlogin|forward|rhosts)$"
-    r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.codex/config|\.cursor/|\.config/pip/pip\.conf|\.pip/pip\.conf|\.cargo/config|\.gradle/init|\.local/lib/python[\d.]+/site-packages/(?:site|user)customize\.py)"
+    r"|(?:~|/root|/home/[^/]+|/Users/[^/]+)/(?:\.config/(?:autostart|systemd|fish|nushell|git/hooks|environment\.d|plasma-workspace|upstart|git/config|zsh|nvim)(?:/|$)|\.local/share/systemd/|Library/Launch(?:Agents|Daemons)/|\.oh-my-zsh/|\.zshrc\.d/|\.bashrc\.d/|\.kde/Autostart/|\.init/|\.gitconfig$|\.githooks/|\.claude/settings|\.codex/config|\.cursor/|\.config/pip/pip\.conf|\.pip/pip\.conf|\.cargo/config|\.gradle/init|\.local/lib/python[\d.]+/site-packages/(?:(?:site|user)customize\.py|[^/]+\.pth$))"
 )
 """Files that are read and run when somebody logs in or opens a shell."""
 
@@ -333,7 +333,7 @@ OF_A_HOME = re.compile(
 CREDENTIALS = re.compile(
     r"(?:~|/root|/home/[^/]+|/Users/[^/]+|\$HOME)/(?:\.ssh/(?!known_hosts|config$|\S+\.pub$)\S*|\.ssh/?$|\.aws(?:/(?!config$)\S*)?$|\.azure(?:/\S*)?$|\.config/gcloud(?:/\S*)?$|\.kube(?:/\S*)?$|\.docker/config\.json|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg(?:/\S*)?$|\.password-store(?:/\S*)?$|\.pgpass|\.my\.cnf|\.mylogin\.cnf|\.vault-token|\.terraformrc|\.terraform\.d/credentials\S*|\.config/(?:gh|hub|rclone|op|doctl|heroku|hcloud|containers/auth\.json|stripe|sops)(?:/\S*)?$|\.cargo/credentials\S*|\.gem/credentials|\.m2/settings\.xml|\.gradle/gradle\.properties|\.electrum\S*|\.bitcoin\S*|\.ethereum\S*|\.bash_history|\.zsh_history|\.psql_history|\.mysql_history|\.python_history|\.local/share/keyrings\S*|\.mozilla\S*|\.config/(?:google-chrome|chromium|BraveSoftware)\S*|Library/(?:Keychains|Cookies|Application Support/Google/Chrome)\S*|\.claude/\.credentials\S*|\.codex/auth\.json|\.huggingface/token|\.cache/huggingface/token|\.kaggle/kaggle\.json|\.s3cfg|\.boto|\.fly/config\.yml|\.netlify\S*|\.subversion/auth\S*|\.authinfo\S*|\.cloudflared\S*|\.credentials\S*)"
     r"|/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd|ssh/ssh_host\S*key|ssl/private\S*|krb5\.keytab|security/opasswd|kubernetes/\S*|rancher\S*|openvpn\S*|wireguard\S*|letsencrypt\S*|ppp/chap-secrets|ipsec\.secrets|docker/key\.json|NetworkManager/system-connections\S*)[-~]?$"
-    r"|/proc/(?:self|\d+|\*|\$PPID|1)/(?:environ|mem|maps)$|/var/run/secrets/\S*|/run/secrets/\S*|/var/lib/(?:kubelet|etcd|vault)\S*|/(?:opt/)?vault/(?:data|file|raft|tls)(?:/\S*)?$|/etc/vault\.d\S*"
+    r"|/proc/[^/]{0,200}/?(?:environ|mem|maps)$|/var/run/secrets/\S*|/run/secrets/\S*|/var/lib/(?:kubelet|etcd|vault)\S*|/(?:opt/)?vault/(?:data|file|raft|tls)(?:/\S*)?$|/etc/vault\.d\S*"
     r"|(?:^|/)(?:\.env(?:\.(?!example|sample|template|dist|defaults|test$)[\w.-]+)?|id_(?:rsa|dsa|ecdsa|ed25519)|[\w.-]*\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk|keytab|asc\.key)|credentials(?:\.json|\.ya?ml|\.csv)?|secrets?\.(?:json|ya?ml|toml|env)|service[-_]account\S*\.json|terraform\.tfstate|\.htpasswd|wp-config\.php|vault\.ya?ml|master\.key|authorized_keys|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.pgpass|wallet\.dat|server\.key|private\S*\.key|kubeconfig|shadow)$"
 )
 """Files that hold secrets, for reading and sending."""

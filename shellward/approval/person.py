@@ -1,28 +1,31 @@
 """The prompt in a terminal: what would run, why it was stopped, and one key for the answer.
 
 Reads keys from the controlling terminal only, and only those typed after the question was shown: what was
-pasted or typed before is thrown away. Without a terminal there is nobody to ask, and the caller denies.
+pasted or typed before is thrown away. Without a terminal there is nobody to ask, and the caller denies. What each
+key means is in ``keys``.
 """
 
 import contextlib
 import getpass
 import os
-import select
 import sys
-import termios
 import threading
 import time
-import tty
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Final
 
+from shellward.approval import keys
 from shellward.approval.context import Answer, ApprovalRequest
+from shellward.approval.keyboard import Keyboard, one_key_at_a_time
+from shellward.approval.plainly import deed, unlike_others
 from shellward.approval.show import escape, pieces, safe
 from shellward.core.gate import Finding
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+    from shellward.approval.keys import Choice
 
 _STYLES: Final = {"plain": "", "danger": "bold red reverse", "code": "yellow", "masked": "dim"}
 _MAX_LINES: Final = 60
@@ -31,10 +34,12 @@ _MAX_RUN: Final = 400
 """Characters in a row without a finding that are shown at first: more would push the rest off the screen."""
 _MAX_FINDINGS: Final = 10
 """Findings shown at first, the worst ones."""
+_MAX_AFFECTED: Final = 20
+"""Targets of a finding shown at first."""
+_LEAST_WIDTH: Final = 20
 _TERMINAL: Final = threading.Lock()
 """A program has one terminal: questions of several threads come one after the other."""
-_CTRL_C: Final = "\x03"
-_CTRL_D: Final = "\x04"
+_HOW_LONG: Final = {"once": "once", "session": "for this session", "always": "always"}
 
 
 def has_terminal() -> bool:
@@ -54,64 +59,87 @@ def ask(request: ApprovalRequest, *, cancel_fd: int | None = None, output: IO[st
     Args:
         request: what to ask.
         cancel_fd: a descriptor that becomes readable when the question is withdrawn.
-        output: where to draw instead of standard error.
+        output: where to draw instead of standard error, or of the terminal where standard error is none.
 
     Returns:
         The answer; ``nobody`` when there is no terminal, time is up, or it was withdrawn.
     """
     if not has_terminal():
         return Answer("nobody", note="standard input is not a terminal")
-    keys = _Keys(sys.stdin.fileno(), cancel_fd, time.monotonic() + request.timeout)
+    keyboard = Keyboard(sys.stdin.fileno(), cancel_fd, time.monotonic() + request.timeout)
     if not _TERMINAL.acquire(timeout=request.timeout):
         return Answer("nobody", note=f"no answer within {request.timeout:g} seconds")
     try:
-        with _one_key_at_a_time(keys.fd):
-            return _ask(request, keys, output or sys.stderr)
+        with _drawn_on(output) as file, one_key_at_a_time(keyboard.fd):
+            return _Question(request, keyboard, file).put()
     finally:
         _TERMINAL.release()
 
 
-def _ask(request: ApprovalRequest, keys: "_Keys", output: IO[str]) -> Answer:
-    from rich.console import Console
-
-    console = Console(file=output, highlight=False, markup=False, emoji=False)
-    draw(console, request)
-    while (key := keys.read()) is not None:
-        answer = _answer(key, request, console)
-        if answer is None:
-            continue
-        if answer.scope == "always" and not _confirmed(keys, request, answer, console):
-            draw_keys(console, request)
-            continue
-        console.print(f"allowed ({answer.scope})" if answer.kind == "allow" else "denied", style="bold")
-        return answer
-    console.print("no answer: denied", style="bold")
-    return Answer("nobody", note=f"no answer within {request.timeout:g} seconds")
+@contextlib.contextmanager
+def _drawn_on(output: IO[str] | None) -> Iterator[IO[str]]:
+    """Have a place to draw that the person sees: nobody answers a question that went into a file."""
+    if output is not None or sys.stderr.isatty():
+        yield output or sys.stderr
+        return
+    with open(os.ttyname(sys.stdin.fileno()), "w", encoding="utf-8", errors="backslashreplace") as terminal:  # noqa: PTH123
+        yield terminal
 
 
-def _answer(key: str, request: ApprovalRequest, console: "Console") -> Answer | None:
-    by = whoami()
-    if key in {"o", "y"}:
-        return Answer("allow", "once", by=by)
-    if key == "s":
-        return Answer("allow", "session", by=by)
-    if key == "a":
-        return Answer("allow", "always", by=by)
-    if key in {"n", "N"} and request.part:
-        return Answer("allow", "session" if key == "n" else "always", part=True, by=by)
-    if key in {"d", "q", _CTRL_C, _CTRL_D, "\x1b"}:
-        return Answer("deny", by=by)
-    if key == "e":
-        explain(console, request)
-        draw_keys(console, request)
-    return None
+class _Question:
+    """One question on the screen, until it is answered."""
 
+    def __init__(self, request: ApprovalRequest, keyboard: Keyboard, output: IO[str]) -> None:
+        from rich.console import Console
 
-def _confirmed(keys: "_Keys", request: ApprovalRequest, answer: Answer, console: "Console") -> bool:
-    """Ask once more before something is remembered for good."""
-    what = request.part if answer.part else request.exact
-    console.print(f"  remember for good: {_short(safe(what))}\n  [y] yes  [any other key] no", style="bold")
-    return keys.read() == "y"
+        self._request = request
+        self._keyboard = keyboard
+        self._console = Console(file=output, highlight=False, markup=False, emoji=False)
+
+    def put(self) -> Answer:
+        """Ask and wait."""
+        draw(self._console, self._request)
+        self._prompt()
+        while (typed := self._keyboard.read()) is not None:
+            if typed == keys.SHOW_ALL:
+                self._console.print("everything", style="bold")
+                explain(self._console, self._request)
+                draw_keys(self._console, self._request)
+                self._prompt()
+            choice = keys.by_key(typed, self._request)
+            if choice is None:
+                continue
+            if choice.wide and not self._confirmed(choice):
+                draw_keys(self._console, self._request)
+                self._prompt()
+                continue
+            said = "denied" if choice.kind == "deny" else f"allowed {_HOW_LONG[choice.scope]}"
+            self._console.print(said, style="bold")
+            return choice.answer(whoami())
+        self._console.print("no answer: denied", style="bold")
+        return Answer("nobody", note=f"no answer within {self._request.timeout:g} seconds")
+
+    def _prompt(self) -> None:
+        shown = [choice.keys[0] for choice in keys.offered(self._request)]
+        self._ready(f"Allow it? [{' '.join([*shown[1:2], shown[0], *shown[2:], keys.SHOW_ALL])}] ")
+
+    def _confirmed(self, choice: "Choice") -> bool:
+        """Show exactly what would be covered, and ask once more."""
+        self._console.print(choice.name, style="bold")
+        draw_covered(self._console, self._request, choice)
+        self._ready(f"Sure? [{keys.YES}] yes, [any other key] back ")
+        typed = self._keyboard.read()
+        if typed == keys.YES:
+            return True
+        self._console.print("back")
+        return False
+
+    def _ready(self, prompt: str) -> None:
+        """Print the last words of a question. Keys count from then on, not those typed while it was drawn."""
+        self._console.file.flush()
+        self._keyboard.forget()
+        self._console.print(prompt, style="bold", end="", soft_wrap=True)
+        self._console.file.flush()
 
 
 def whoami() -> str:
@@ -125,74 +153,78 @@ def whoami() -> str:
     return name
 
 
-@contextlib.contextmanager
-def _one_key_at_a_time(fd: int) -> Iterator[None]:
-    old = termios.tcgetattr(fd)
-    try:
-        tty.setcbreak(fd, termios.TCSAFLUSH)  # flush: keys typed before the question are no answer to it
-        mode = termios.tcgetattr(fd)
-        mode[3] &= ~termios.ISIG  # Ctrl-C is an answer (deny), not a way to leave the terminal in disorder
-        termios.tcsetattr(fd, termios.TCSANOW, mode)
-        yield
-    finally:
-        termios.tcsetattr(fd, termios.TCSAFLUSH, old)
-
-
-class _Keys:
-    """Single keys from a terminal, until a deadline or until the question is withdrawn."""
-
-    def __init__(self, fd: int, cancel_fd: int | None, deadline: float) -> None:
-        self.fd = fd
-        self._cancel_fd = cancel_fd
-        self._deadline = deadline
-
-    def read(self) -> str | None:
-        """Wait for one key; None when time is up, the question was withdrawn, or the terminal is gone."""
-        watched = [self.fd] if self._cancel_fd is None else [self.fd, self._cancel_fd]
-        left = self._deadline - time.monotonic()
-        ready = select.select(watched, [], [], left)[0] if left > 0 else []
-        if self.fd not in ready or self._cancel_fd in ready:
-            return None
-        try:
-            data = os.read(self.fd, 1024)
-        except OSError:
-            return None
-        if not data:
-            return None
-        # A key that sends several bytes (an arrow, a paste) is no answer.
-        return data.decode("ascii", "replace") if len(data) == 1 else ""
-
-
 def draw(console: "Console", request: ApprovalRequest) -> None:
     """Print the question."""
     context = request.context
     console.print()
-    console.print("Shellward: a command needs your approval", style="bold yellow")
+    _row(console, "", "Shellward: a command needs your approval", style="bold yellow")
     _draw_command(console, request, _MAX_LINES)
     worst = sorted(request.findings, key=lambda finding: -finding.severity)
-    _draw_findings(console, request, worst[:_MAX_FINDINGS])
+    for finding in worst[:_MAX_FINDINGS]:
+        _draw_finding(console, request, finding, whole=False)
     if len(worst) > _MAX_FINDINGS:
-        console.print(f"  ({len(worst) - _MAX_FINDINGS} more findings; [e] shows all)", style="bold")
+        _row(console, "  ", f"({len(worst) - _MAX_FINDINGS} more findings; e shows all)", style="bold")
     where = " ".join(filter(None, (context.backend, safe(context.target))))
-    console.print(f"  in       {where}{f', {safe(context.cwd)}' if context.cwd else ''}")
-    console.print(f"  reaches  {', '.join(request.reach) or 'nothing outside'}")
+    _row(console, "  in       ", f"{safe(context.cwd)} ({where})" if context.cwd else where)
+    if unusual := unlike_others(context.backend, request.reach):
+        _row(console, "  reaches  ", unusual)
     if context.reason:
-        console.print(f'  the agent says: "{safe(context.reason[:500])}"', style="italic")
+        _row(console, "  ", f'the agent says: "{_short(safe(context.reason))}"', style="italic")
     draw_keys(console, request)
 
 
-def _draw_findings(console: "Console", request: ApprovalRequest, findings: Sequence[Finding]) -> None:
-    for finding in findings:
-        console.print(f"  {finding.severity.name.lower():8} {escape(finding.description)} ({escape(finding.rule)})")
-        if finding.inner and finding.inner.strip() != request.command.strip():
-            console.print(f"           runs    {safe(finding.inner[:500])}")
-        if finding.via:
-            console.print(f"           through {_short(safe(' '.join(finding.via)))}")
-        if finding.affects:
-            affects = ", ".join(safe(target) for target in finding.affects[:20])
-            console.print(f"           affects {_short(affects)}")
-        if finding.why:
-            console.print(f"           why     {escape(finding.why)}")
+def draw_keys(console: "Console", request: ApprovalRequest) -> None:
+    """Print what each key means."""
+    deny, *allowing = keys.offered(request)
+    for choice in (allowing[0], deny, *allowing[1:]):
+        more = " .." if choice.wide else ", as do q, Esc and Ctrl-C" if choice is deny else ""
+        _row(console, f"  {choice.keys[0]}  ", choice.name + more)
+    _row(console, f"  {keys.SHOW_ALL}  ", "show everything")
+
+
+def draw_covered(console: "Console", request: ApprovalRequest, choice: "Choice") -> None:
+    """Print exactly what an answer would cover, and for how long."""
+    long = f"{_HOW_LONG[choice.scope]}{', written to config.yaml' if choice.scope == 'always' else ''}"
+    _row(console, "", f"Covers {long}:")
+    for line in escape(keys.covers(choice, request), keep_newlines=True).split("\n"):
+        _row(console, "  | ", _short(safe(line)))
+    rules = dict.fromkeys(finding.rule for finding in request.findings)
+    _row(console, "  ", f"while nothing is found in it but {_listed(rules, _MAX_AFFECTED)}")
+
+
+def explain(console: "Console", request: ApprovalRequest) -> None:
+    """Print everything: the whole command, and what it would really run."""
+    _draw_command(console, request, None)
+    _row(console, "  ", "what the shell would run:", style="bold")
+    for line in _masked_lines(request.normalized):
+        _row(console, "  | ", line)
+    for finding in request.findings:
+        _draw_finding(console, request, finding, whole=True)
+    for choice in keys.offered(request):
+        if choice.wide and choice.scope == "session":
+            _row(console, f"  {choice.keys[0]}  ", f"covers {safe(keys.covers(choice, request))}")
+
+
+def _draw_finding(console: "Console", request: ApprovalRequest, finding: Finding, *, whole: bool) -> None:
+    cut = str if whole else _short
+    head = f"  {finding.severity.name.lower():9}"
+    _row(console, head, f"{escape(finding.description)} ({escape(finding.rule)})", style="bold")
+    runs = deed(finding)
+    if runs.strip() and runs.strip() != request.command.strip():
+        _row(console, "           runs    ", cut(safe(runs)))
+    if finding.via:
+        _row(console, "           through ", cut(safe(" ".join(finding.via))))
+    if finding.affects:
+        shown = len(finding.affects) if whole else _MAX_AFFECTED
+        _row(console, "           affects ", cut(_listed(finding.affects, shown)))
+    if finding.why:
+        _row(console, "           why     ", escape(finding.why))
+
+
+def _listed(names: Sequence[str] | dict[str, None], most: int) -> str:
+    several = [safe(name) for name in names]
+    more = [f"and {len(several) - most} more"] if len(several) > most else []
+    return ", ".join([*several[:most], *more])
 
 
 def _short(text: str) -> str:
@@ -200,25 +232,7 @@ def _short(text: str) -> str:
     if len(text) <= _MAX_RUN:
         return text
     half = _MAX_RUN // 2
-    return f"{text[:half]} <{len(text) - 2 * half} characters more; [e] shows all> {text[-half:]}"
-
-
-def draw_keys(console: "Console", request: ApprovalRequest) -> None:
-    """Print what each key means, with what would be remembered."""
-    console.print("  [o] once  [s] this session  [a] always  [d] deny  [e] explain", style="bold")
-    if request.exact:
-        console.print(f"      s, a remember {_short(safe(request.exact))}")
-    if request.part:
-        console.print(f"  [n] this session, [N] always: {_short(safe(request.part))}")
-
-
-def explain(console: "Console", request: ApprovalRequest) -> None:
-    """Print everything: the whole command, and what it would really run."""
-    _draw_command(console, request, None)
-    console.print("  what the shell would run:", style="bold")
-    for line in _masked_lines(request.normalized):
-        console.print(f"  | {line}")
-    _draw_findings(console, request, request.findings)
+    return f"{text[:half]} <{len(text) - 2 * half} characters more; e shows all> {text[-half:]}"
 
 
 def _masked_lines(text: str) -> list[str]:
@@ -226,8 +240,6 @@ def _masked_lines(text: str) -> list[str]:
 
 
 def _draw_command(console: "Console", request: ApprovalRequest, limit: int | None) -> None:
-    from rich.text import Text
-
     lines = _lines(request, whole=limit is None)
     hidden = 0
     for number, line in enumerate(lines):
@@ -235,9 +247,9 @@ def _draw_command(console: "Console", request: ApprovalRequest, limit: int | Non
         if limit is not None and number >= limit and not marked:
             hidden += 1
             continue
-        console.print(Text.assemble(("  | ", "dim"), line), soft_wrap=True)
+        _row(console, "  | ", line)
     if hidden:
-        console.print(f"  ({hidden} more lines without findings; [e] shows all)", style="bold")
+        _row(console, "  ", f"({hidden} more lines without findings; e shows all)", style="bold")
 
 
 def _lines(request: ApprovalRequest, *, whole: bool) -> "list[Text]":
@@ -250,3 +262,39 @@ def _lines(request: ApprovalRequest, *, whole: bool) -> "list[Text]":
             shown = "\n".join(map(_short, shown.split("\n")))
         text.append(shown, style=_STYLES[piece.kind])
     return list(text.split("\n", allow_blank=True))
+
+
+def _row(console: "Console", head: str, text: "str | Text", *, style: str = "") -> None:
+    """Print a text behind a head, as many lines as it takes, all of them indented: none looks like one of ours.
+
+    Nothing is lost where a line is broken, blanks neither.
+    """
+    from rich.text import Text
+
+    body = Text(text, style=style) if isinstance(text, str) else text
+    narrow = console.width - len(head) < _LEAST_WIDTH
+    width = max(_LEAST_WIDTH, console.width - (4 if narrow else len(head)))
+    for number, line in enumerate(body.divide(_breaks(body.plain, width))):
+        if narrow and not number:
+            console.print(Text(head.rstrip() + ":", style="dim"))
+        lead = "    " if narrow else head if not number or "|" in head else " " * len(head)
+        console.print(Text.assemble((lead, "dim" if "|" in head else ""), line), soft_wrap=True)
+
+
+def _breaks(text: str, width: int) -> list[int]:
+    """Find where a text is to be broken so that no line is wider: behind a blank, else anywhere."""
+    from rich.cells import get_character_cell_size
+
+    breaks: list[int] = []
+    start, used, blank = 0, 0, 0
+    for at, char in enumerate(text):
+        cells = get_character_cell_size(char)
+        if used + cells > width:
+            # A blank far to the left leaves half a line empty, and a path is easier to read in one piece.
+            start = blank if blank > start else at
+            breaks.append(start)
+            used = sum(map(get_character_cell_size, text[start:at]))
+        used += cells
+        if char == " ":
+            blank = at + 1
+    return breaks

@@ -106,7 +106,7 @@ class _Chain:
         detected, context = self.case.detected, self.case.context
         never = [finding for finding in detected.findings if finding.never_allow]
         if never:
-            reason = f"never allowed, by anybody, in any mode: {_name(never)}. Do not try it another way."
+            reason = f"never allowed, by anybody, in any mode: {_name(never)}"
             return self._end(Verdict.DENY, "never-allow", reason)
         rule = self.case.rules.denying(detected, context)
         if rule is not None:
@@ -207,11 +207,9 @@ class _Chain:
             what = "" if answer.scope == "once" else f" ({answer.scope}{', narrow rule' if answer.part else ''})"
             return self._end(Verdict.ALLOW, "person", f"approved by {by}{what}{note}")
         if answer.kind == "deny":
-            reason = f"refused by {by}{note}. Do not try it another way; ask the user what to do instead."
-            return self._end(Verdict.DENY, "person", reason)
+            return self._end(Verdict.DENY, "person", f"refused by {by}{note}")
         reason = (
-            f"not run: it needs a person's approval and none was given{note}. It was stopped for "
-            f"{_name(self.open)}. Do it in a way that needs no approval, or tell the user why it is needed."
+            f"not run: it needs a person's approval and none was given{note}. It was stopped for {_name(self.open)}"
         )
         return self._end(Verdict.DENY, "nobody", reason)
 

@@ -29,6 +29,8 @@ from shellward.core import files
 
 RECHECK: Final = 2.0
 """Seconds between looks at the database while waiting, for the case that the answering program was killed."""
+MOST: Final = 1000
+"""So many questions are listed at once, unless more are asked for."""
 _KEPT: Final = 1000
 """Answered or expired questions that are kept, for ``approvals list --all``."""
 _SCHEMA: Final = """
@@ -146,28 +148,78 @@ class Queue:
 
     # the answering side
 
-    def entries(self, *, pending_only: bool = True) -> list[Entry]:
+    def entries(self, *, pending_only: bool = True, limit: int | None = MOST) -> list[Entry]:
         """List the questions, oldest first; those whose asker is gone are marked so on the way.
+
+        Args:
+            pending_only: only those that wait for an answer.
+            limit: so many at the most: of those that wait the oldest, of all the newest. None: all of them.
 
         Raises:
             OSError: the queue cannot be read.
         """
         if not (self.directory / "queue.db").exists():
             return []
-        with self._database() as database:
-            found = database.execute(
-                "select state, created, expires, pid, host, body, answer, id from request order by created"
-            ).fetchall()
-        entries = [self._entry(row) for row in found]
+        self._mark_orphans()
+        wanted = "where state = 'pending' order by created" if pending_only else "order by created desc"
+        found = self._rows(f"{wanted} limit ?", -1 if limit is None else limit)
+        entries = [self._entry(row) for row in (found if pending_only else reversed(found))]
         return [entry for entry in entries if entry.state == "pending"] if pending_only else entries
+
+    def count(self, *, pending_only: bool = True) -> int:
+        """Return how many questions there are.
+
+        Raises:
+            OSError: the queue cannot be read.
+        """
+        if not (self.directory / "queue.db").exists():
+            return 0
+        with self._database() as database:
+            wanted = "where state = 'pending'" if pending_only else ""
+            return int(database.execute(f"select count(*) from request {wanted}").fetchone()[0])  # noqa: S608  # ours
 
     def find(self, prefix: str) -> Entry | None:
         """Return the one question whose id begins with ``prefix``; None when there is none or several."""
-        found = [entry for entry in self.entries(pending_only=False) if entry.request.id.startswith(prefix)]
-        exact = [entry for entry in found if entry.request.id == prefix]
-        pending = [entry for entry in found if entry.state == "pending"]
-        choices = exact or pending or found
-        return choices[0] if prefix and len(choices) == 1 else None
+        if not prefix or not (self.directory / "queue.db").exists():
+            return None
+        self._mark_orphans()
+        # One that begins so and no other, or is all of it, or the only one of them that waits for an answer.
+        begins = "where id >= ? and id < ?"
+        for wanted, *values in (
+            ("where id = ?", prefix),
+            (f"{begins} and state = 'pending'", prefix, prefix + "\uffff"),
+            (begins, prefix, prefix + "\uffff"),
+        ):
+            found = self._rows(f"{wanted} order by created limit 2", *values)
+            if found:
+                return self._entry(found[0]) if len(found) == 1 else None
+        return None
+
+    def _rows(self, wanted: str, *values: object) -> list[Any]:
+        query = f"select state, created, expires, pid, host, body, answer, id from request {wanted}"  # noqa: S608  # ours
+        with self._database() as database:
+            return database.execute(query, values).fetchall()
+
+    def _mark_orphans(self) -> None:
+        """Mark all whose asker is gone, in one go: a FIFO that is not there is held by nobody."""
+        host = os.uname().nodename
+        with self._database() as database:
+            waiting = [
+                row[0]
+                for row in database.execute("select id from request where state = 'pending' and host = ?", (host,))
+            ]
+        if not waiting:
+            return
+        there = set(os.listdir(self.directory))  # noqa: PTH208  # names are all that is needed, of many
+        gone = [
+            name
+            for name in waiting
+            if self._fifo_path(name).name not in there or not self._ring(self._fifo_path(name), silent=True)
+        ]
+        if gone:
+            with self._database() as database:  # what was answered since the rows were read stays so
+                mark = "update request set state = 'orphaned' where id = ? and state = 'pending'"
+                database.executemany(mark, [(name,) for name in gone])
 
     def answer(self, request_id: str, answer: Answer) -> str:
         """Answer a question; the first answer counts.

@@ -267,10 +267,15 @@ def _verdict(content: str, case: str, findings: Sequence[Finding]) -> tuple[str,
         raise NoAnswerError("the model did not answer in the form that was asked for")
     if verdict == "escalate":
         raise NoAnswerError(f"the reviewer is in doubt: {mask(reason)[:500]}")
-    wanted = [{"rule": finding.rule, "acceptable": True} for finding in findings]
-    if verdict == "approve" and answer["findings"] != wanted:
+    if verdict == "approve" and not _accepts_all(answer["findings"], findings):
         raise NoAnswerError("the model approved without accepting every finding")
     return verdict, reason[:500]
+
+
+def _accepts_all(said: object, findings: Sequence[Finding]) -> bool:
+    """Whether each finding was accepted, in order, with ``true`` itself: 1 and 1.0 are equal to it in Python."""
+    wanted = [{"rule": finding.rule, "acceptable": True} for finding in findings]
+    return said == wanted and all(one["acceptable"] is True for one in said)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shellward.command.options import Arguments, arguments
 from shellward.command.values import OPEN, known_part, labels
+from shellward.core.cached import cached
 from shellward.core.gate import Severity
 
 if TYPE_CHECKING:
@@ -53,32 +53,32 @@ class Call:
         """The resolved words."""
         return self.inv.argv
 
-    @cached_property
+    @cached
     def args(self) -> Arguments:
         """The words with options in canonical form."""
         if self.name[:1] in "@><":
             return Arguments(self.name, operands=self.argv[1:], path=True)
         return arguments(self.name, self.argv)
 
-    @cached_property
+    @cached
     def form(self) -> str:
         """The canonical form that regular expressions match, unknown pieces left out."""
         form = self.args.form()
         return re.sub(" {2,}", " ", known_part(form)) if OPEN in form else form
 
-    @cached_property
+    @cached
     def labels(self) -> list[str]:
         """The labels of all unknown pieces in the words."""
         return [label for word in self.argv for label in labels(word)]
 
-    @cached_property
+    @cached
     def paths(self) -> list[str]:
         """The operands as paths from the working directory of that moment."""
         from shellward.approval.paths import absolute
 
         return [absolute(word, self.inv.cwd) for word in self.args.operands]
 
-    @cached_property
+    @cached
     def written(self) -> str:
         """Where an effect writes: a well-known file when the path is a pattern of one; empty when it says nothing."""
         from shellward.approval.paths import absolute, well_known

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 from shellward.approval.context import Context, Detected
 from shellward.approval.inner import in_full, too_long, unread
-from shellward.approval.wrapped import known, leaves, privileged, whole
+from shellward.approval.wrapped import known, leaves, privileged
 from shellward.command.values import show
 from shellward.config.schema import RuleSpec
 from shellward.core.gate import Finding
@@ -270,18 +270,6 @@ def _class(inside: str, passive: str) -> str:
     except re.error:  # a range such as [z-a] matches nothing
         return "(?!)"
     return pattern
-
-
-def suggest(finding: Finding, context: Context) -> RuleSpec | None:
-    """Build the narrowest rule that would allow a finding: this id, this very command, this backend.
-
-    Returns:
-        None where no rule of that kind can: nobody may allow it, or its command is more than a simple one.
-    """
-    if finding.never_allow or leaves(finding) or not whole(finding) or not is_simple(finding.inner):
-        return None
-    literal = re.sub(r"([*?\[])", r"[\1]", f"{privileged(finding)} {finding.inner}".lstrip())
-    return RuleSpec(action="allow", rule=finding.rule, glob=literal, backend=(context.backend,))
 
 
 def is_simple(text: str) -> bool:

@@ -13,7 +13,8 @@ import click
 
 from shellward.approval.context import Answer, Scope
 from shellward.approval.person import whoami
-from shellward.approval.queue import Entry, Queue
+from shellward.approval.plainly import deed, unlike_others
+from shellward.approval.queue import MOST, Entry, Queue
 from shellward.approval.show import safe
 from shellward.approval.withdrawal import Descriptor, Withdrawal
 from shellward.cli.output import finding_record, print_command, print_json
@@ -69,12 +70,17 @@ Examples:
 @click.option("--all", "everything", is_flag=True, help="Also those that were answered or are over.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def list_(everything: bool, as_json: bool) -> None:
-    """List the open questions."""
-    for entry in _queue().entries(pending_only=not everything):
+    """List the open questions, 1,000 at the most: of those that are open the oldest, of all the newest."""
+    queue = _queue()
+    entries = queue.entries(pending_only=not everything)
+    left = queue.count(pending_only=not everything) - len(entries) if len(entries) >= MOST else 0
+    for entry in entries:
         if as_json:
             print_json(_record(entry))
         else:
             click.echo(_line(entry))
+    if left > 0:
+        say(f"{left} more are not shown")
 
 
 def _line(entry: Entry) -> str:
@@ -109,12 +115,14 @@ def _print(entry: Entry) -> None:
     for finding in request.findings:
         click.echo(f"  {finding.severity.name.lower()}: {safe(finding.description)}  [{finding.rule}]")
         through = f"  (through {safe(' '.join(finding.via))})" if finding.via else ""
-        click.echo(f"      runs {safe(finding.inner)}{through}")
+        if runs := deed(finding):
+            click.echo(f"      runs {safe(runs)}{through}")
         if finding.affects:
             click.echo(f"      affects {', '.join(map(safe, finding.affects))}")
     for name, value in request.context.record().items():
         click.echo(f"  {name}: {safe(str(value))}")
-    click.echo(f"  reaches: {', '.join(request.reach) or 'nothing outside'}")
+    if unusual := unlike_others(request.context.backend, request.reach):
+        click.echo(f"  reaches: {unusual}")
     click.echo(f"  an approval covers {safe(request.exact)}")
     if request.part:
         click.echo(f"  with --part it covers {safe(request.part)}")

@@ -47,7 +47,7 @@ def command(text: str, kind: str, powers: str | None, cwd: str | None, *, task: 
     context = Context(backend=kind, cwd=cwd, task=task)
     gate = Gate(load().config, reach=_reach(kind, powers), terminal=False)
     outcome = gate.examine(text, context)
-    allowing = allow_with(outcome, context)
+    allowing = allow_with(outcome, context, gate.reach)
     if as_json:
         record = decision_record(outcome.decision)
         print_json(record | {"reach": sorted(gate.reach.powers), "allow_with": allowing})

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from shellward.cli.output import print_json
+from shellward.cli.say import NO, OK, say
 from shellward.config import load, paths
 from shellward.config.loader import get, keys
 
@@ -20,10 +21,11 @@ _NAMES_A_VARIABLE: Final = re.compile(r"(?:[A-Za-z]+ )?\$\{[A-Za-z0-9_]+\}")
 Examples:
   shellward config show
   shellward config path
+  shellward config accept
 """,
 )
 def command() -> None:
-    """Show the settings and where each comes from."""
+    """Show the settings and where each comes from; accept what was changed."""
 
 
 @command.command(
@@ -82,3 +84,40 @@ def path(as_json: bool) -> None:
         return
     for name, place in places.items():
         click.echo(f"{name:10} {place}{'' if place.exists() else '  (not there yet)'}")
+
+
+@command.command(
+    "accept",
+    epilog="""\b
+Examples:
+  shellward config accept
+""",
+)
+def accept() -> int:
+    """Accept approval settings that let more pass than before, after showing the difference.
+
+    Only a person at a terminal can: it asks there. Exit status: 0 accepted, or nothing waits; 1 not accepted.
+    """
+    from shellward.approval.accepted import Accepted
+    from shellward.approval.show import safe
+    from shellward.cli.accepting import confirmed, refusal
+    from shellward.config.strictness import looser
+
+    if why := refusal():
+        say(why)
+        return NO
+    accepted = Accepted(paths.config_file())
+    held, wanted = accepted.waiting()
+    waiting = looser(held, wanted)
+    if not waiting:
+        click.echo("nothing waits: the approval settings hold as they are in the file")
+        return OK
+    click.echo(f"{safe(str(accepted.file))} lets more pass than what holds:")
+    for each in waiting:
+        click.echo(f"  {safe(str(each))}")
+    if not confirmed("Shall this hold from now on?"):
+        click.echo("not accepted; what held before holds on")
+        return NO
+    accepted.accept(wanted)
+    click.echo("accepted; programs that run take it over with their next command")
+    return OK

@@ -67,7 +67,7 @@ def command(agent: str) -> int:
 
 def _answer(data: bytes, agent: str) -> dict[str, Any] | None:
     payload = _payload(data)
-    if payload.get("hook_event_name", "PreToolUse") != "PreToolUse":
+    if _is_about_something_else(payload):
         return None
     text = shell_command(payload)
     if text is None:
@@ -77,7 +77,9 @@ def _answer(data: bytes, agent: str) -> dict[str, Any] | None:
     if decision.verdict is Verdict.ALLOW:
         return None
     asks = decision.verdict is Verdict.ASK and not codex
-    reason = safe(decision.reason)
+    from shellward.approval.advice import for_agent  # most calls are allowed, and are not kept waiting for it
+
+    reason = for_agent(decision)
     if decision.verdict is Verdict.ASK and codex:
         reason += ". Ask the user; `shellward check` says which rule would allow it."
     return {
@@ -101,16 +103,31 @@ def _payload(data: bytes) -> dict[str, Any]:
     return payload
 
 
+def _is_about_something_else(payload: dict[str, Any]) -> bool:
+    """Whether this is another event, in which no tool is about to be called."""
+    event = payload.get("hook_event_name", "PreToolUse")
+    if not isinstance(event, str):
+        raise _NotUnderstoodError("the name of the hook's event is no text")
+    if event == "PreToolUse":
+        return False
+    if "tool_name" not in payload or event.startswith("PostToolUse"):
+        return True
+    raise _NotUnderstoodError(f"{event}: a tool is named in an event that is not known")
+
+
 def shell_command(payload: dict[str, Any]) -> str | None:
     """Return the command line of a shell tool's call; None for other tools.
 
     Raises:
-        _NotUnderstoodError: it is a shell tool, but there is no command to judge.
+        _NotUnderstoodError: no tool is named, or it is a shell tool, but there is no command to judge.
     """
     tool, given = payload.get("tool_name"), payload.get("tool_input")
-    if not isinstance(tool, str) or not _SHELL_TOOL.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool)):
+    if not isinstance(tool, str) or not tool.strip():
+        raise _NotUnderstoodError("the call names no tool")
+    if not _SHELL_TOOL.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool)):
         return None
-    given = given if isinstance(given, dict) else {}
+    if not isinstance(given, dict):
+        raise _NotUnderstoodError(f"the call of {tool} has no arguments that can be read")
     value = next((given[name] for name in ("command", "cmd", "script") if name in given), None)
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         import shlex
@@ -139,7 +156,7 @@ def _decide(text: str, payload: dict[str, Any], *, wait: bool) -> Decision:
     loaded = load()
     gate: Gate = open_gate(loaded, terminal=False)
     try:
-        found = seen_here(text, context.cwd, gate.packs, since=time.time() - _RECENT) or text
+        found = seen_here(gate.find(text, context), context.cwd, gate.packs, since=time.time() - _RECENT)
         if not wait or not gate.somebody_watches():
             return gate.judge(found, context)
         return gate.decide(found, context, timeout=min(_WAIT, loaded.config.approval.timeout))

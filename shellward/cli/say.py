@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shellward.core.errors import ApprovalDenied, ConfigError
+from shellward.core.errors import HAD_BEGUN, NOTHING_RAN, ApprovalDenied, ConfigError, ConnectionLost
 
 OK: Final = 0
 NO: Final = 1
@@ -17,7 +17,9 @@ DENIED: Final = 20
 TIMED_OUT: Final = 124
 """As timeout(1) has it."""
 FAILED: Final = 125
-"""Shellward itself failed, not the command; as ``docker run`` has it."""
+"""Shellward itself failed, not the command, and nothing has run; as ``docker run`` has it."""
+UNKNOWN: Final = 122
+"""Shellward failed, or lost the connection, when the command had begun, or may have."""
 BROKEN_PIPE: Final = 141
 """What a program has that SIGPIPE ended."""
 
@@ -51,16 +53,31 @@ def describe(error: BaseException) -> tuple[str, str, int]:
         return str(error), kind, USAGE
     if isinstance(error, ApprovalDenied):
         return str(error), kind, DENIED
+    if isinstance(error, ConnectionLost):
+        return str(error), kind, UNKNOWN
     if isinstance(error, OSError) and error.strerror and type(error).__module__ == "builtins":
         return ": ".join(str(part) for part in (error.strerror, error.filename) if part), kind, FAILED
     return str(error) or kind, kind, FAILED
+
+
+def _notes(error: BaseException) -> list[str]:
+    return [note for note in getattr(error, "__notes__", []) if note not in (NOTHING_RAN, HAD_BEGUN)]
 
 
 def fail(error: BaseException, *, as_json: bool, more: Mapping[str, Any] | None = None) -> int:
     """Report an error; returns the exit code."""
     message, kind, code = describe(error)
     if as_json:
-        print_json({"error": message, "kind": kind, **(more or {})})
+        notes = _notes(error)
+        print_json({"error": message, "kind": kind, **({"notes": notes} if notes else {}), **(more or {})})
     else:
-        say(message)
+        said = error.here if isinstance(error, ApprovalDenied) and _at_terminal() else message
+        say("\n".join([said, *_notes(error)]))
     return code
+
+
+def _at_terminal() -> bool:
+    """Whether a person has started this, and reads what it says."""
+    from shellward.approval.person import has_terminal
+
+    return has_terminal()

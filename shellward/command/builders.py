@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.loading import seek, texts
 from shellward.command.operands import has, operands, short_values
 from shellward.command.trees import cloned, runs_from_tree
 from shellward.command.values import decimal
@@ -149,7 +150,7 @@ def _makefiles(t: Tracer, inv: Invocation) -> None:
             if word.startswith("-f") and len(word) > 2
             else ""
         )
-        content = (inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))) if path else None
+        content = (inv.stdin if path in STDIN_PATHS else seek(t.state, path)) if path else None
         if content:
             _recipes(t, inv, content)
         if word.startswith("--eval="):
@@ -159,15 +160,24 @@ def _makefiles(t: Tracer, inv: Invocation) -> None:
         if word.startswith(("SHELL=", "MAKE=")) and " " in word:
             t.run_text(word.partition("=")[2], inv.span, via=(*inv.via, "make"))
     if not any(w.startswith(("-f", "--file", "--eval")) for w in argv):
-        found = (t.state.files.get(t.state.path(name)) for name in ("GNUmakefile", "makefile", "Makefile"))
+        found = (seek(t.state, name) for name in ("GNUmakefile", "makefile", "Makefile"))
         content = next(filter(None, found), None)
         if content and not has(argv, "n", "dry-run"):
             wanted = operands(argv, "CIjlo")
             _recipes(t, inv, content, wanted or None)
 
 
+_INCLUDED = re.compile(r"^-?s?include[ \t]+([^\n#]{1,400})", re.MULTILINE)
+
+
 def _recipes(t: Tracer, inv: Invocation, makefile: str, wanted: list[str] | None = None) -> None:
     """Run the recipes of a makefile's text: the wanted targets, or all when none is named."""
+    for words in _INCLUDED.findall(makefile)[:20]:
+        for word in words.split()[:20]:
+            for path, text in texts(t.state, word):
+                if path not in t.state.loaded:
+                    t.state.loaded.add(path)
+                    _recipes(t, inv, text)
     target = ""
     known = dict(re.findall(r"(?m)^([A-Za-z_]\w*)[ \t]*[:?]?=[ \t]*([^\n#]*)", makefile)[:50])
     for line in makefile.splitlines()[:400]:

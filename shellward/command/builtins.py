@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.loading import texts
 from shellward.command.operands import has, operands, short_values
 from shellward.command.outputs import FILTERS
 from shellward.command.texts import TEXTS, subscripts
@@ -89,12 +90,26 @@ def _source(t: Tracer, inv: Invocation, want: bool) -> str | None:
     if not rest:
         return ""
     path = t.state.path(rest[0])
-    content = inv.stdin if path in STDIN_PATHS else t.state.files.get(path)
-    if content is not None:
-        return t.run_code("sh", content, inv, rest[1:], want=want)
+    if path in STDIN_PATHS and inv.stdin is not None:
+        return t.run_code("sh", inv.stdin, inv, rest[1:], want=want)
+    if path not in STDIN_PATHS and (found := texts(t.state, rest[0])):
+        return "".join([_read_in(t, inv, at, text, rest[1:], want=want) for at, text in found])
     if t.state.trees:
         runs_from_tree(t, inv, rest[0])
     return None
+
+
+def _read_in(  # as run_code()
+    t: Tracer, inv: Invocation, path: str, text: str, args: list[str], *, want: bool
+) -> str:
+    """Follow a file that the shell reads; one that reads itself adds nothing."""
+    mark = f"./{path}"
+    if mark in t.state.calls:
+        return ""
+    t.state.calls.append(mark)
+    printed = t.run_code("sh", text, inv, args, want=want)
+    t.state.calls.pop()
+    return printed
 
 
 def _trap(t: Tracer, inv: Invocation, _want: bool) -> str | None:

@@ -245,3 +245,15 @@ def _other_syntax(language: str, code: str, actions: list[Action]) -> None:
     if language == "tcl":
         removed = re.findall(r"\bfile\s+delete\s+([^\n;\]]+)", code)[:20]
         actions += [Action("shell", "rm -r " + words.replace("-force", "")) for words in removed]
+        braced = [words for words in _TCL_BRACED.findall(code)[:20] if "{" in words]
+        actions += [Action("shell", _BRACED.sub(_as_word, words)) for words in braced]
+        actions += [Action("shell", "".join(found)) for found in _TCL_OPENS.findall(code)[:20]]
+
+
+_TCL_BRACED = re.compile(r"\b(?:spawn|exec|system)\s++((?:[^\n;{}\]]|\{[^{}]*+\})++)")
+_TCL_OPENS = re.compile(r"\bopen\s++(?:\"\|([^\"]*+)\"|\{\|([^{}]*+)\}|\|(\S++))")
+_BRACED = re.compile(r"\{([^{}]*)\}")
+
+
+def _as_word(braced: re.Match[str]) -> str:
+    return "'" + braced[1].replace("'", "'\\''") + "'"

@@ -6,8 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shellward.command.interpreters import LANGUAGES, SHELLS
 from shellward.command.operands import operands, unquoted, value_of
 from shellward.command.unwrap import wrapped
+from shellward.command.values import CLOSE, OPEN
 from shellward.command.wrappers import Wrap, find_inner
 
 if TYPE_CHECKING:
@@ -125,11 +127,21 @@ def _sub(argv: list[str], valued: frozenset[str]) -> int:
 _PROGRAM_IMAGES = {"aws-cli": "aws", "azure-cli": "az", "mongo-tools": "mongorestore", "docker-cli": "docker"}
 
 
+_VARIABLE = re.compile(f"{OPEN}var:[^{CLOSE}]*{CLOSE}")
+"""A word that is the value of a variable and nothing else."""
+
+
 def _image_program(t: Tracer, inv: Invocation, words: list[str], *, want: bool) -> str | None:
     """Follow ``docker run image words``: the words are a command, or those of the program that the image is named after."""
     from shellward.command import handlers
 
     at = find_inner(words, _IMAGE).start
+    if at + 1 < len(words) and _VARIABLE.fullmatch(words[at]):  # docker run $OPTIONS image words
+        rest = [*words[:at], *words[at + 1 :]]
+        if _VARIABLE.fullmatch(words[at + 1]):  # docker run $OPTIONS $IMAGE words
+            words = rest
+        else:
+            wrapped(t, inv, rest, _RUN, want=want)
     name = words[at].partition("@")[0].rpartition("/")[2].partition(":")[0] if at < len(words) else ""
     name = _PROGRAM_IMAGES.get(name, name)
     rest = words[at + 1 :]
@@ -154,9 +166,40 @@ def _docker(t: Tracer, inv: Invocation, want: bool) -> str | None:
         with t.within(_folder(argv[at:], _EXEC)):
             return wrapped(t, inv, argv[at:], _of_latest(inv.name, argv[at:]), want=want)
     if argv[at] in {"run", "create"}:
+        first = len(t.invocations)
         with t.within(_folder(argv[at:], _IMAGE)):
-            return _run(t, inv, argv[at:], want=want)
+            printed = _run(t, inv, argv[at:], want=want)
+        if inv.name in _ENGINES and "compose" not in argv[1:at] and _apart(argv[at:]):
+            for inner in t.invocations[first:]:
+                if _STAYS.issuperset(inner.via[len(inv.via) + 1 :]):
+                    inner.notes += (IN_NEW_CONTAINER,)
+        return printed
     return None
+
+
+IN_NEW_CONTAINER = "in:new-container"
+"""Note on a command that runs in a container of its own, which sees none of the host's files."""
+_ENGINES = frozenset(("docker", "podman", "nerdctl", "finch"))
+_STAYS = SHELLS | LANGUAGES.keys() | {"xargs", "find", "env", "timeout", "nice", "sudo", "time", "exec", "eval"}
+"""What runs a command in the same container."""
+_APART = re.compile(
+    r"-[itdqP]{0,5}(?:[ehlmpuw].*)?|--(?:rm|interactive|tty|detach|init|quiet|read-only|no-healthcheck|publish-all|pull|platform|name|hostname"
+    r"|env|label|user|workdir|entrypoint|memory|memory-swap|cpus|cpu-shares|pids-limit|shm-size|ulimit|cap-drop|tmpfs|dns"
+    r"|add-host|publish|expose|restart|stop-signal|stop-timeout)(?:=.*)?|--(?:network|net)=(?!host|container:|ns:).*",
+    re.DOTALL,
+)
+"""Options of ``run`` that give a container nothing of the host. All others may: mounts, devices, powers, namespaces."""
+
+
+def _apart(words: list[str]) -> bool:
+    """Tell whether ``run`` makes a container that has nothing of the host's or of other containers."""
+    image = find_inner(words, _IMAGE).start
+    own = words[:image]
+    if any(OPEN in word for word in words[: image + 1]):  # which may be more options
+        return False
+    pairs = zip(own[1:], [*own[2:], ""], strict=False)
+    options = [f"{word}={value}" if word in {"--network", "--net"} else word for word, value in pairs]
+    return all(_APART.fullmatch(word) for word in options if word.startswith("-"))
 
 
 _COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TABLE: dict[str, Handler] = {
     **dict.fromkeys(WRAPPERS, wrapper), **dict.fromkeys(SHELLS, shell), **dict.fromkeys(LANGUAGES, interpret),
-    **dict.fromkeys(["rails", "flask", "manage.py", "artisan"], console),
+    **dict.fromkeys(["rails", "gitlab-rails", "flask", "manage.py", "artisan"], console),
     **UNWRAP, **PROGRAMS, **BUILTINS,
 }  # fmt: skip
 

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command import decode
+from shellward.command.loading import seek, texts
+from shellward.command.modules import main_module, main_of_folder, preload, scripts_of, startup
 from shellward.command.operands import operands, short_values
 from shellward.command.trees import runs_from_tree
 from shellward.command.values import known_part, labels, unknown
@@ -40,6 +42,10 @@ SHELLS = frozenset(
         "osh",
     ]
 )
+
+_DEBUGGER = re.compile(r"-[a-ce-zA-Z]*d[a-zA-Z]*(?:\W|\Z)|-de|-d[tE:]")
+_MOST_TOLD = 400
+"""So many lines that a debugger reads are followed."""
 
 LANGUAGES: dict[str, tuple[str, str, str]] = {
     "python": ("python", "c", "WXQm"), "pypy": ("python", "c", "WXm"), "ipython": ("python", "c", "m"),
@@ -139,9 +145,8 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
     if code and i < len(argv):
         return _shell_code(t, inv, i, want=want)
     if not reads and i < len(argv) and argv[i] not in STDIN_PATHS:
-        content = t.state.files.get(t.state.path(argv[i]))
-        if content is not None:
-            return t.run_code("sh", content, inv, argv[i + 1 :], want=want)
+        if found := texts(t.state, argv[i]):
+            return "".join([t.run_file("sh", path, text, inv, argv[i + 1 :], want=want) for path, text in found])
         if labels(argv[i]) and not known_part(argv[i]) and any(label.startswith("net") for label in labels(argv[i])):
             t.effect(["@run", "sh", *labels(argv[i])], inv.span)
         elif t.state.trees:
@@ -157,7 +162,7 @@ def shell(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901, 
 
 def _start_file(t: Tracer, inv: Invocation, path: str) -> None:
     """A file that an interactive shell reads first: followed when this line wrote it."""
-    content = t.state.files.get(t.state.path(path)) if path else None
+    content = seek(t.state, path) if path else None
     if content:
         t.run_code("sh", content, inv, [])
 
@@ -182,6 +187,7 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
     lang, letters, valued = entry
     if lang == "awk":
         return _awk(t, inv, want)
+    preload(t, lang, inv)
     argv, codes, i = inv.argv, [], 1
     if inv.name in {"deno", "crystal"}:
         if len(argv) > 2 and argv[1] == "eval":
@@ -215,6 +221,8 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
         codes.append(" ".join(argv[i:]))
     if lang == "tex":
         codes += [word for word in argv[1:] if "\\" in word]
+    if lang == "perl" and inv.stdin and any(_DEBUGGER.match(word) for word in argv[1:i]):
+        _debugged(t, inv, inv.stdin)
     if codes and (lang, codes) != ("pwsh", ["-"]):  # that is standard input
         code = "\n".join(codes)
         printed = t.run_code(lang, code, inv, argv[i:], stdin=inv.stdin, want=want)
@@ -222,17 +230,40 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
             return _printed(lang, code) or printed
         return printed if want else None
     if i < len(argv) and argv[i] not in STDIN_PATHS:
-        content = t.state.files.get(t.state.path(argv[i]))
-        if content is not None:
-            t.run_code(lang, content, inv, argv[i + 1 :])
-        else:
-            if t.state.trees:
-                runs_from_tree(t, inv, argv[i])
-            _console(t, inv, lang, argv[i:])
+        _program_file(t, inv, lang, i)
         return None
     if inv.stdin:
         return t.run_code(lang, inv.stdin, inv, [], want=want)
+    if lang == "python":
+        startup(t, inv)
     return None
+
+
+def _debugged(t: Tracer, inv: Invocation, stdin: str) -> None:
+    """Follow the lines that Perl's debugger reads."""
+    from shellward.command.consoles import debugger
+
+    lines = dict.fromkeys(line for told in stdin.splitlines()[:_MOST_TOLD] for line in debugger(told).lines)
+    for line in lines:
+        t.run_text(line, inv.span, via=(*inv.via, inv.name))
+    t.run_code("perl", stdin, inv, [], want=False)
+
+
+def _program_file(t: Tracer, inv: Invocation, lang: str, at: int) -> None:
+    """Follow the file that an interpreter is given as its program, with the words after it."""
+    words = inv.argv[at:]
+    found = texts(t.state, words[0])
+    if not found and lang == "javascript":
+        found = [one for path in scripts_of(words[0]) for one in texts(t.state, path)]
+    for path, text in found:
+        t.run_file(lang, path, text, inv, words[1:])
+    if found:
+        return
+    if lang == "python":
+        main_of_folder(t, inv, words[0])
+    if t.state.trees:
+        runs_from_tree(t, inv, words[0])
+    _console(t, inv, lang, words)
 
 
 _PRINTS = re.compile(
@@ -262,6 +293,7 @@ _CONSOLES = {
     "manage.py": "shell shell_plus dbshell",
     "artisan": "tinker db",
     "rails": "runner r dbconsole db",
+    "gitlab-rails": "runner r dbconsole db",
     "console": "dbal:run-sql doctrine:query:sql",
 }
 
@@ -287,7 +319,7 @@ def _console(t: Tracer, inv: Invocation, lang: str, words: list[str]) -> None:
 
 def console(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``rails runner code``, ``flask shell``, ``./manage.py shell``."""
-    lang = {"rails": "ruby", "artisan": "php"}.get(inv.name, "python")
+    lang = {"rails": "ruby", "gitlab-rails": "ruby", "artisan": "php"}.get(inv.name, "python")
     if inv.name == "flask" and inv.argv[1:2] == ["shell"] and inv.stdin:
         t.run_code(lang, inv.stdin, inv, [])
     elif inv.name != "flask":
@@ -303,6 +335,7 @@ def _module(t: Tracer, inv: Invocation, module: str, i: int, *, want: bool) -> s
         module, i = (inv.argv[i] if i < len(inv.argv) else ""), i + 1
     if module in {"timeit", "code", "IPython"}:
         return _module_with_code(t, inv, module, i)
+    main_module(t, inv, module)
     if handlers.find(module) is None and module not in t.names():
         return None
     return t.child(inv, [module, *inv.argv[i:]], 0, stdin=inv.stdin, want=want)
@@ -341,7 +374,7 @@ def _awk(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     for at, word in enumerate(inv.argv[:-1]):
         if word in {"-f", "--file"}:
             path = inv.argv[at + 1]
-            programs.append((inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))) or "")
+            programs.append((inv.stdin if path in STDIN_PATHS else seek(t.state, path)) or "")
     if not programs and rest:
         programs = rest[:1]
     values = [word[2:] or inv.argv[at + 1] for at, word in enumerate(inv.argv[:-1]) if word.startswith("-v")]

@@ -9,6 +9,7 @@ from shellward.command.code import scan
 from shellward.command.follow.program import Outcome, follow
 from shellward.command.follow.things import Given
 from shellward.command.givens import with_arguments, with_input
+from shellward.command.modules import follow_modules
 from shellward.command.values import known_part, labels, unknown
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def run_program(  # what the tracer knows of it
     looked = scan(language, known_part(code) if labels(code) else code, followed=followed.complete)
     for action in [*followed.actions, *(one for one in looked if one not in followed.actions)]:
         _does(t, action, inv)
+    follow_modules(t, language, code, inv)
     t.via = before_via
     if want and followed.printed is not None:
         return followed.printed

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from shellward.command.invocation import quote
+from shellward.command.loading import seek
 from shellward.command.operands import operands, value_of
 from shellward.command.unwrap import multicall, wrapped
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
@@ -222,7 +224,7 @@ def _just(t: Tracer, inv: Invocation, want: bool) -> str | None:
             return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
     path = value_of(argv, "-f", "--justfile")
     names = [path] if path else ["justfile", "Justfile", ".justfile"]
-    text = next((found for name in names if (found := t.state.files.get(t.state.path(name)))), "")
+    text = next((found for name in names if (found := seek(t.state, name))), "")
     if text and not any(word in {"-n", "--dry-run", "-l", "--list", "--show", "-s"} for word in argv):
         _recipes(t, inv, text, [word for word in operands(argv, "fd") if "=" not in word])
     return None
@@ -263,7 +265,7 @@ def _runner(subs: str) -> Handler:
                     name = argv[start].lstrip("-")
                     start += 1 + ("=" not in name and (name in wrap.long or (len(name) == 1 and name in wrap.short)))
                 rest = argv[start + (argv[start : start + 1] == ["--"]) :]
-                if len(rest) == 1:
+                if len(rest) == 1 or (rest and " " in rest[0]):  # heroku run 'rails db:drop' -a shop
                     return t.run_text(rest[0], inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name))
                 return t.run_text(
                     " ".join(map(quote, rest)), inv.span, stdin=inv.stdin, want=want, via=(*inv.via, inv.name)
@@ -301,11 +303,95 @@ def _cmd(t: Tracer, inv: Invocation, want: bool) -> str | None:
     return None
 
 
+# -- guests of virtual machines -------------------------------------------------------------------------
+
+
+def _vboxmanage(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``VBoxManage guestcontrol vm run --exe /bin/prog -- prog words``."""
+    argv = inv.argv
+    if "guestcontrol" not in argv or not {"run", "start", "exec", "execute"} & set(argv):
+        return None
+    program = value_of(argv, "--exe", "--image")
+    behind = argv[argv.index("--") + 1 :] if "--" in argv else []
+    words = [program, *behind[1:]] if program else behind
+    return t.child(inv, words, 0, stdin=inv.stdin, want=want) if words else None
+
+
+def _vmrun(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``vmrun runProgramInGuest machine [-noWait] prog words``, ``runScriptInGuest machine shell text``."""
+    argv = inv.argv
+    at = next((at for at, word in enumerate(argv) if word.lower() in {"runprograminguest", "runscriptinguest"}), None)
+    if at is None:
+        return None
+    rest = argv[at + 2 :]
+    while rest and rest[0].startswith("-"):
+        rest = rest[1:]
+    if argv[at].lower() == "runscriptinguest" and len(rest) > 1:
+        rest = [rest[0], "-c", *rest[1:]] if rest[0] else ["sh", "-c", *rest[1:]]
+    return t.child(inv, rest, 0, stdin=inv.stdin, want=want) if rest else None
+
+
+def _govc(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``govc guest.run -vm machine prog words``."""
+    argv = inv.argv
+    at = next((at for at, word in enumerate(argv) if word in {"guest.run", "guest.start"}), None)
+    if at is None:
+        return None
+    rest = argv[at + 1 :]
+    while rest and rest[0].startswith("-"):
+        rest = rest[1 + ("=" not in rest[0] and rest[0] not in {"-i", "-k", "-debug", "-json", "-xml"}) :]
+    return t.child(inv, rest, 0, stdin=inv.stdin, want=want) if rest else None
+
+
+def _virsh(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``virsh qemu-agent-command machine JSON``: a command for the agent in the guest."""
+    if "qemu-agent-command" not in inv.argv:
+        return None
+    given = value_of(inv.argv, "--cmd") or next((word for word in inv.argv if word.lstrip()[:1] == "{"), "")
+    try:
+        order = json.loads(given[:_ORDER])
+        arguments = order.get("arguments", {})
+        words = [arguments["path"], *arguments.get("arg", [])] if order.get("execute") == "guest-exec" else []
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return None
+    if not words or not all(isinstance(word, str) for word in words):
+        return None
+    return t.child(inv, words, 0, want=want)
+
+
+_ORDER = 65_536
+"""Most characters of an order to a guest's agent that are read."""
+
+
+def _guest(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``qm guest exec 100 -- cmd``; other subcommands run nothing."""
+    argv = inv.argv
+    if argv[1:3] != ["guest", "exec"]:
+        return None
+    rest = argv[argv.index("--") + 1 :] if "--" in argv else argv[4:]
+    return t.child(inv, rest, 0, stdin=inv.stdin, want=want) if rest else None
+
+
+def _virt_customize(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``virt-customize -a image --run-command text --delete path``: done within the image."""
+    for word, value in zip(inv.argv, [*inv.argv[1:], ""], strict=True):
+        name, equals, given = word.partition("=")
+        text = given if equals else value
+        if name in {"--run-command", "--firstboot-command"}:
+            t.run_text(text, inv.span, via=(*inv.via, inv.name))
+        elif name == "--delete":
+            t.child(inv, ["rm", "-r", text], 0)
+    return None
+
+
 LAUNCHERS: dict[str, Handler] = {
+    **dict.fromkeys(["VBoxManage", "vboxmanage"], _vboxmanage), "vmrun": _vmrun, "govc": _govc, "virsh": _virsh, "qm": _guest,
+    **dict.fromkeys(["virt-customize", "virt-builder", "virt-sysprep"], _virt_customize),
+    "prlctl": _nth("exec", 1),
     "start-stop-daemon": _start_stop_daemon, "bwrap": _bwrap, "capsh": _capsh, "runuser": _runuser, "ip": _ip,
     "flatpak": _flatpak, "just": _just, "repo": _behind("-c", join=True), "mr": _behind("run"),
     "gita": _behind("shell", join=True), "meta": _behind("exec", join=True), "mani": _behind("exec", join=True),
-    "bolt": _behind("run"), "fab": _behind("--"), "dokku": _runner("run"), "railway": _runner("run"),
+    "bolt": _behind("run"), "fab": _behind("--"), "dokku": _nth("run run:detached enter", 1, join=True), "railway": _runner("run"),
     "scalingo": _runner("run"), "heroku": _runner("run run:detached local:run"),
     "eb": _options("ssh", "--command", "-c"),
     "cf": _options("ssh|run-task|rt", "-c", "--command"),

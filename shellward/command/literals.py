@@ -7,6 +7,8 @@ build without running it; anything else is a marker. Never raises, bounded in ti
 from __future__ import annotations
 
 import re
+from functools import cached_property
+from itertools import islice
 
 from shellward.command.escapes import unescape_ansi
 from shellward.command.purecalls import PureCalls, Value, squeeze
@@ -21,6 +23,10 @@ MAX_ASSIGNED = 400
 MAX_LOOKUPS = 40
 """Names whose assignment is looked for, in one program."""
 
+_ASSIGNED = re.compile(
+    r"(?:^|[;\n{(,]|\b(?:var|let|const|my|local|our)\s)(?=[ \t]*[$@]?(\w++)(\s*(?:<-|:?=)(?![=>~])\s*))"
+)
+_ADDED = re.compile(r"(\w++)\s*[+.]=")
 _SPACE = re.compile(r"(?:\s|#[^\n]*\n|\\\n)*")
 _STRING = re.compile(
     r"([rRbBuUfF]{0,2})(\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)",
@@ -78,24 +84,45 @@ class Literals(PureCalls):
         if self.lookups > MAX_LOOKUPS or depth > MAX_DEPTH:
             return None
         self.constants[name] = unknown("code")
-        match = re.search(
-            r"(?:^|[;\n{(,]|\b(?:var|let|const|my|local|our)\s)[ \t]*[$@]?"
-            + re.escape(name)
-            + r"\s*(?:<-|:?=)(?![=>~])\s*",
-            self.code,
-        )
-        if match:
+        start = self._start_of(name)
+        if start is not None:
             at, end = self.i, self.end
-            self.i, self.end = match.end(), min(len(self.code), match.end() + MAX_ASSIGNED)
+            self.i, self.end = start, min(len(self.code), start + MAX_ASSIGNED)
             value = self.expression(depth + 1)
-            for more in list(re.compile(rf"(?<![\w$@]){re.escape(name)}\s*[+.]=\s*").finditer(self.code, match.end()))[
-                :10
-            ]:
-                self.i, self.end = more.end(), min(len(self.code), more.end() + MAX_ASSIGNED)
+            for more in self._added(name, start):
+                self.i, self.end = more, min(len(self.code), more + MAX_ASSIGNED)
                 value = self.add(value, self.expression(depth + 1))
             self.constants[name] = value
             self.i, self.end = at, end
         return self.constants[name]
+
+    def _start_of(self, name: str) -> int | None:
+        """Say where the value begins that a name is given first; None when it is given none."""
+        if name.isascii():
+            return self._starts.get(name)
+        # Other letters, which \w does not take all, are rare enough to make an expression for.
+        match = re.search(_ASSIGNED.pattern.replace(r"\w++", re.escape(name)), self.code)
+        return match.end(2) if match else None
+
+    @cached_property
+    def _starts(self) -> dict[str, int]:
+        """Where the value begins that each name is given first."""
+        found: dict[str, int] = {}
+        for match in _ASSIGNED.finditer(self.code):
+            found.setdefault(match.group(1), match.end(2))
+        return found
+
+    @cached_property
+    def _grown(self) -> frozenset[str]:
+        """The names that something is added to."""
+        return frozenset(_ADDED.findall(self.code))
+
+    def _added(self, name: str, start: int) -> list[int]:
+        """List where the values begin that are added to a name behind ``start``, the first ones."""
+        if name.isascii() and name not in self._grown:  # making an expression takes longer than all else
+            return []
+        adds = re.compile(rf"(?<![\w$@]){re.escape(name)}\s*[+.]=\s*")
+        return [match.end() for match in islice(adds.finditer(self.code, start), 10)]
 
     # -- arguments --------------------------------------------------------------------------------------
 

@@ -385,12 +385,30 @@ def output(name: str, argv: list[str], stdin: str | None, state: State) -> str:
     return _unread(name, argv, stdin, state)
 
 
+def archived(argv: list[str]) -> list[str]:
+    """List the paths that tar is given, those behind ``-C folder`` from there."""
+    folder = ""
+    found: list[str] = []
+    words = iter(argv[1:])
+    for word in words:
+        if word in {"-C", "--directory"}:
+            folder = next(words, "")
+        elif word.startswith("--directory="):
+            folder = word.partition("=")[2]
+        elif word[:1] != "-":
+            apart = not folder or word[:1] in {"/", "~"}
+            found.append(word if apart else posixpath.normpath(f"{folder.rstrip('/')}/{word}"))
+    return found
+
+
 def _unread(name: str, argv: list[str], stdin: str | None, state: State) -> str:
     """Stand for what a program prints: it says which, and whose contents may be in it."""
     flows = only_markers(stdin or "")
     if name in NETWORK or any("://" in word[:10] for word in argv[1:12]):
         return unknown("net", name)
-    if name in READERS:
+    if name in {"tar", "gtar", "bsdtar"}:
+        flows += "".join(unknown("file", state.path(word)) for word in archived(argv)[:8])
+    elif name in READERS:
         flows += "".join(unknown("file", state.path(word)) for word in operands(argv)[:8])
     else:
         flows += "".join(unknown("read", state.path(word)) for word in argv[1:9] if word[:1] in {"/", "~"})

@@ -9,6 +9,7 @@ from shellward.command.builders import BUILDERS
 from shellward.command.containers import CONTAINERS
 from shellward.command.editors import EDITORS
 from shellward.command.launchers import LAUNCHERS
+from shellward.command.loading import seek, texts
 from shellward.command.operands import has, operands, unquoted
 from shellward.command.scripts import project
 from shellward.command.transfers import TRANSFERS, options_with_commands
@@ -82,7 +83,7 @@ def _preprocessor(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 def _crontab(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     rest = operands(inv.argv, "u")
-    text = inv.stdin if not rest or rest[0] in STDIN_PATHS else t.state.files.get(t.state.path(rest[0]))
+    text = inv.stdin if not rest or rest[0] in STDIN_PATHS else seek(t.state, rest[0])
     for line in (text or "").splitlines()[:100]:
         match = re.match(r"\s*(?:@\w+|(?:\S+\s+){5})(.+)", line)
         if match and not line.lstrip().startswith("#"):
@@ -208,14 +209,30 @@ _ENTRY = re.compile(r"^[ \t-]*entry:[ \t]*(.+)$", re.MULTILINE)
 def _pre_commit(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``pre-commit run``: the hooks of settings that this line wrote."""
     if "run" in inv.argv[1:3] or "try-repo" in inv.argv[1:3]:
-        for entry in _ENTRY.findall(t.state.files.get(t.state.path(".pre-commit-config.yaml")) or "")[:20]:
+        for entry in _ENTRY.findall(seek(t.state, ".pre-commit-config.yaml") or "")[:20]:
             t.run_text(unquoted(entry), inv.span, via=(*inv.via, inv.name))
+    return None
+
+
+def _fifo(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    """``mkfifo path``: what is read there, others write."""
+    words = operands(inv.argv, "m")
+    for path in words[:8] if inv.name == "mkfifo" else words[:1] if "p" in words[1:2] else []:
+        t.state.put(t.state.files, t.state.opened(path), unknown("in", "fifo"))
+    return None
+
+
+def _run_parts(t: Tracer, inv: Invocation, want: bool) -> str | None:
+    """``run-parts folder``: every program in there."""
+    for folder in operands(inv.argv)[:1]:
+        for _, text in texts(t.state, f"{folder.rstrip('/')}/*"):
+            t.script(inv, text, want=want)
     return None
 
 
 def _direnv(t: Tracer, inv: Invocation, want: bool) -> str | None:
     """``direnv allow`` makes each later prompt run ``.envrc``; ``direnv exec dir cmd`` runs both."""
-    content = t.state.files.get(t.state.path(".envrc"))
+    content = seek(t.state, ".envrc")
     if content and inv.argv[1:2] in (["allow"], ["exec"], ["permit"], ["grant"], ["reload"]):
         t.run_text(content, inv.span, via=(*inv.via, inv.name))
     if inv.argv[1:2] == ["exec"] and len(inv.argv) > 3:
@@ -227,7 +244,7 @@ def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``go run file``: a program that this line wrote."""
     if inv.argv[1:2] == ["run"]:
         for word in inv.argv[2:6]:
-            content = t.state.files.get(t.state.path(word)) if word.endswith(".go") else None
+            content = seek(t.state, word) if word.endswith(".go") else None
             content = inv.stdin if word in STDIN_PATHS else content
             if content:
                 t.run_code("go", content, inv, [])
@@ -245,7 +262,7 @@ PROGRAMS: dict[str, Handler] = {
     **TRANSFERS,
     "go": _go,
     "dotenv": _dotenv,
- "shellward": _own, "pre-commit": _pre_commit, "direnv": _direnv,
+ "shellward": _own, "pre-commit": _pre_commit, "direnv": _direnv, "run-parts": _run_parts, "mkfifo": _fifo, "mknod": _fifo,
     "sort": options_with_commands(r"--compress-program(?:=|\Z)"),
     "split": options_with_commands(r"--filter(?:=|\Z)"),
     "man": options_with_commands(r"-P\Z|--pager(?:=|\Z)|-H\Z|--html(?:=|\Z)"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shellward.command.expand import Expander
 from shellward.command.globs import glob_regex
 from shellward.command.invocation import Invocation, quote
 from shellward.command.known import NOTHING
+from shellward.command.loading import is_pattern, texts
 from shellward.command.powershell import as_shell
 from shellward.command.reader import read
 from shellward.command.state import State
@@ -20,6 +22,7 @@ from shellward.command.values import OPEN, known_part, labels, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from shellward.command.handling import Handler
     from shellward.command.known import Known
     from shellward.command.syntax import Script, Span
     from shellward.command.work import Work
@@ -30,6 +33,14 @@ _NO_NAMES = frozenset(("", ".", "..", "~"))
 """How a path may end that does not end with the name of what it leads to."""
 _FOREIGN = frozenset(("net", "decoded", "encoded", "cut"))
 """Where text comes from that nobody has read, or not to its end."""
+
+
+@lru_cache(maxsize=1)
+def _finder() -> Callable[[str], Handler | None]:
+    """Return what finds the handler of a command."""
+    from shellward.command import handlers  # each of them imports this module
+
+    return handlers.find
 
 
 class Runner(ABC):
@@ -45,9 +56,7 @@ class Runner(ABC):
         *,
         known: Known = NOTHING,
     ) -> None:
-        from shellward.command import handlers  # each of them imports this module
-
-        self.handler = handlers.find
+        self.handler = _finder()
         self.text = text
         self.work = work
         self.state = State(cwd, aliases, known, work)
@@ -126,12 +135,15 @@ class Runner(ABC):
         if bare and first in self.state.aliases and first not in self.state.calls:
             return self.alias(inv, first, want=want)
         if OPEN in first:
-            held = self.state.files.get(self.state.path(first))
+            held = texts(self.state, first)
             if held:
-                return self.script(inv, held, want=want)
+                return "".join([self.script(inv, text, want=want) for _, text in held])
             return self.unknown_name(inv, first, want=want)
         inv.name = (first.rpartition("/")[2] if "/" in first else first).removesuffix(".exe")
         name = inv.name
+        if "/" in first and is_pattern(first):
+            for _, text in texts(self.state, first):
+                self.script(inv, text, want=want)
         if ("*" in name or "?" in name or "[" in name) and len(name) > 1:
             return self.glob_name(inv, want=want)
         return self.dispatch(inv, want=want)
@@ -260,7 +272,18 @@ class Runner(ABC):
             if name == "env" and shebang.group(2):
                 name = shebang.group(2).split()[-1]
             language = handlers.language(name) or "sh"
-        return self.run_code(language, content, inv, inv.argv[1:], want=want)
+        return self.run_file(language, self.state.opened(inv.argv[0]), content, inv, inv.argv[1:], want=want)
+
+    def run_file(  # as run_code()
+        self, language: str, path: str, text: str, inv: Invocation, args: list[str], *, want: bool = False
+    ) -> str:
+        """Follow a file given to an interpreter or a shell; what it loads is looked for beside it."""
+        state = self.state
+        before, state.program, state.module = (state.program, state.module), path, path
+        try:
+            return self.run_code(language, text, inv, args, want=want)
+        finally:
+            state.program, state.module = before
 
     def run_code(
         self,

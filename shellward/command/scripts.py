@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.loading import seek
 from shellward.command.values import labels
 
 if TYPE_CHECKING:
@@ -22,11 +23,8 @@ def project(tool: Handler) -> Handler:
     """Make a handler that follows a script of the project, then does what the tool's own handler does."""
 
     def handler(t: Tracer, inv: Invocation, want: bool) -> str | None:
-        if t.state.files:
-            _note(t, inv)
-            _run(t, inv)
-        elif inv.argv[1:3] == ["pkg", "set"]:
-            _note(t, inv)
+        _note(t, inv)
+        _run(t, inv)
         return tool(t, inv, want)
 
     return handler
@@ -52,7 +50,7 @@ def _run(t: Tracer, inv: Invocation) -> None:
     if not name:
         return
     manifest = _MANIFESTS.get(inv.name, "package.json")
-    known = dict(_scripts(t.state.files.get(t.state.path(manifest)) or ""))
+    known = dict(_scripts(seek(t.state, manifest) or ""))
     for step in (f"pre{name}", name, f"post{name}"):
         text = t.state.files.get(t.state.path(f"{manifest}#{step}")) or known.get(step)
         if text:

@@ -137,7 +137,7 @@ def whole(language: str, code: str, actions: list[Action]) -> None:  # noqa: C90
     if "fork" not in code:
         return
     if re.search(
-        r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
+        r"(?:while|loop|until|for)\b[^\n]{0,40}?\b(?:os\.)?fork\b|\bos\.fork\(\)[^\n\])}]{0,40}?\bfor\b|\bfork\s+(?:while|until)\s+(?:fork|1|true)|loop\s*\{\s*fork",
         code,
     ) or re.search(r"while\s*\(?(?:True|1|true)\)?\s*[:{]?\s*(?:os\.)?fork", code):
         actions.append(Action("argv", argv=("@fork-bomb", language)))

@@ -72,6 +72,14 @@ class State:
             self.vars = Remembered("variable", known.variables, self.used)
             self.aliases = Remembered("alias", {**known.aliases, **self.aliases}, self.used)
         self.files: dict[str, str] = {}
+        self.sought: dict[str, None] = {}
+        """Files, and patterns of files, that decide what runs; see loading.py."""
+        self.loaded: set[str] = set()
+        """Modules that a program has loaded."""
+        self.program = ""
+        """The file that the interpreter at hand was given; empty when its program stands in the line."""
+        self.module = ""
+        """The file that is being read by it."""
         self.trees: list[str] = []
         """Directories whose files came from the network."""
         self.made: dict[str, tuple[str, ...]] = {}

@@ -123,6 +123,13 @@ def _sed(argv: list[str], stdin: str | None, state: State) -> str:
     if not scripts and rest:
         scripts, rest = rest[:1], rest[1:]
     text = files_or_stdin(rest, stdin, state)
+    around = (
+        re.fullmatch(r"s(.)(?:\^|\.\*|\$|\^\.\*\$)\1((?:(?!\1)[^\\])*)\1g?", scripts[0].strip())
+        if len(scripts) == 1
+        else None
+    )
+    if around and _names(text):
+        return _around(scripts[0][2], around.group(2), only_markers(text))
     if labels(text) or has(argv, "i", "in-place") or has(argv, "n", "quiet"):
         return only_markers(text) or text
     for script in scripts:
@@ -132,6 +139,19 @@ def _sed(argv: list[str], stdin: str | None, state: State) -> str:
                 return unknown("out", "sed")
             text = changed
     return cut(text)
+
+
+def _names(text: str) -> bool:
+    """Tell whether what is not known of a text is names of files, as find and ls list them."""
+    found = labels(text)
+    return bool(found) and all(label.startswith("find") or label == "out:ls" for label in found)
+
+
+def _around(pattern: str, new: str, name: str) -> str:
+    """Put a text before, after or around each name of a list."""
+    if pattern == "^":
+        return f"{new}{name}\n"
+    return f"{name}{new}\n" if pattern == "$" else new.replace("&", name) + "\n"
 
 
 def _substitute(command: str, text: str) -> str | None:
@@ -179,6 +199,8 @@ def _awk(argv: list[str], stdin: str | None, state: State) -> str:
     made = re.fullmatch(r'\{\s*print\s+((?:(?:"(?:[^"\\]|\\.)*"|\$\w+)[\s,]*)+);?\s*\}', program)
     if made and not literals and text:
         return _assembled(made.group(1), text, dict(short_values(argv, "F")).get("F"))
+    if _names(text) and (line := _line_for_each_name(program, made.group(1) if made else "", literals)):
+        return line
     if literals or not columns:
         found = " ".join(re.findall(r'"((?:[^"\\]|\\.)*)"', program))
         return literals or (unknown("out", "awk") + found[:200] if text else unknown("out", "awk"))
@@ -190,6 +212,15 @@ def _awk(argv: list[str], stdin: str | None, state: State) -> str:
         picked = [_column(name, line, pieces) for name in re.findall(r"\$(\w+)", columns.group(1))]
         lines.append(joined.join(picked))
     return "\n".join(lines) + "\n"
+
+
+def _line_for_each_name(program: str, printed: str, name: str) -> str:
+    """Work out what ``print "rm " $0`` and ``printf "rm %s"`` make of a name; empty when it is something else."""
+    if printed:
+        pieces = re.findall(r'"((?:[^"\\]|\\.)*)"|\$(\w+)|(,)', printed)
+        return "".join(" " if comma else name if column else unescape_echo(quoted) for quoted, column, comma in pieces)
+    form = re.fullmatch(r'\{\s*printf\s*\(?\s*"((?:[^"\\]|\\.)*)"\s*(?:,\s*\$\w+\s*)*\)?;?\s*\}', program)
+    return unescape_echo(form.group(1).replace("%s", name)) if form else ""
 
 
 def _assembled(expression: str, text: str, separator: str | None) -> str:
@@ -325,6 +356,8 @@ def _jq(argv: list[str], stdin: str | None, state: State) -> str:
     if constant and has(argv, "n", "null-input"):
         text = unescape_echo(constant.group(1))
         return (decode.from_base64(text) or "") if constant.group(2) else text
+    if rest and re.search(r"(?<![\w.])env\b|\$ENV\b", rest[0]):
+        return unknown("out", "env")
     return only_markers(stdin or "") or unknown("out", "jq")
 
 

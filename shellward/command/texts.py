@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.escapes import unescape_ansi
 from shellward.command.operands import operands, short_values, unquoted
 from shellward.command.values import unknown
 
@@ -31,13 +32,16 @@ def _test(t: Tracer, inv: Invocation, _want: bool) -> str | None:
 
 
 def _getopts(t: Tracer, inv: Invocation, _want: bool) -> str | None:
-    """``getopts letters name words``: the first letter that the words give."""
+    """``getopts letters name words``: the first letter that the words give, with its value."""
     if len(inv.argv) < 3:
         return ""
     words = inv.argv[3:] or t.state.positional
     first = words[0] if words else ""
     given = first[1] if len(first) > 1 and first[0] == "-" else ""
-    t.state.assign(inv.argv[2], given if given and given in inv.argv[1] else unknown("var", "getopts"))
+    known = given if given and given in inv.argv[1] else ""
+    t.state.assign(inv.argv[2], known or unknown("var", "getopts"))
+    if known and f"{known}:" in inv.argv[1]:
+        t.state.assign("OPTARG", first[2:] or "".join(words[1:2]))
     return ""
 
 
@@ -54,7 +58,13 @@ def _completes(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 
 def _bind(t: Tracer, inv: Invocation, _want: bool) -> str | None:
-    """``bind -x '"key": cmd'``: a key that runs a command."""
+    r"""``bind -x '"key": cmd'``: a key that runs a command; ``bind '"key":"text\n"'``: one that types it."""
+    if not any(re.match(r"-[a-zA-Z]*x", word) for word in inv.argv[1:]):
+        for word in inv.argv[1:]:
+            typed = re.match(r"\s*(?:\"(?:[^\"\\]|\\.)*+\"|[^\s:]+)\s*:\s*([\"'])(.*?)\1?\s*\Z", word, re.DOTALL)
+            if typed:  # readline's escapes: \C-m is Enter
+                text = re.sub(r"\\(?:C-|[mM]-|e).?", "\n", typed[2])
+                t.run_text(unescape_ansi(text), inv.span, via=(*inv.via, inv.name))
     for _, value in short_values(inv.argv, "x"):
         key = re.match(r"\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s:]+)\s*:\s*(.+)", value, re.DOTALL)
         if key:

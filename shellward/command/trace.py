@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shellward.command.environ import follow_variables, loads
 from shellward.command.invocation import Invocation
 from shellward.command.known import NOTHING
 from shellward.command.links import behind_links
@@ -246,7 +247,8 @@ class Tracer(Storer):
             self.assign(assign)
             if assign.value is not None:
                 env[assign.name] = self.state.text(assign.name)
-                if assign.name in {"LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "DYLD_INSERT_LIBRARIES"}:
+                known = assign.name == "PATH" and self.on_path(argv[0]) is not None  # and followed
+                if not known and loads(assign.name, env[assign.name]):
                     self.effect(["env", f"{assign.name}={env[assign.name]}"], node.span)
         cwd = self.state.cwd
         inv = Invocation("", argv, node.span, spans, stdin, self.via, env, cwd, (), tuple(path for path, _ in files))
@@ -312,6 +314,7 @@ class Tracer(Storer):
             runs_from_tree(self, inv, inv.argv[0])
         if state.searched and state.files and (content := self.on_path(inv.argv[0])) is not None:
             return self.script(inv, content, want=want)
+        follow_variables(self, inv)
         handler = self.handler(name)
         self.work.left -= handler is None
         if handler is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.loading import seek
 from shellward.command.operands import has, operands, short_values, unquoted
 from shellward.command.trees import unpacked
 from shellward.command.unwrap import ssh_options
@@ -61,7 +62,7 @@ def _nmap(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     for at, word in enumerate(inv.argv[1:], 1):
         name, equals, value = word.partition("=")
         path = value if equals else "".join(inv.argv[at + 1 : at + 2])
-        content = t.state.files.get(t.state.path(path)) if name == "--script" else None
+        content = seek(t.state, path) if name == "--script" else None
         if content:
             t.run_code("lua", content, inv, [])
     return None
@@ -105,7 +106,7 @@ def _curl_settings(t: Tracer, inv: Invocation) -> None:
         if not re.fullmatch(r"-[a-zA-Z]*K|--config", word):
             continue
         path = "".join(inv.argv[at + 1 : at + 2])
-        text = inv.stdin if path in STDIN_PATHS else t.state.files.get(t.state.path(path))
+        text = inv.stdin if path in STDIN_PATHS else seek(t.state, path)
         words: list[str] = []
         for key, value in re.findall(r"(?m)^\s*-{0,2}([\w-]+)\s*[=: ]\s*\"?([^\"\n]*)\"?", text or "")[:50]:
             words += [f"--{key}", value.strip()]

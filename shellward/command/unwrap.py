@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from shellward.command.escapes import unescape_ansi
 from shellward.command.interpreters import SHELLS
 from shellward.command.operands import operands, value_of
-from shellward.command.values import unknown
+from shellward.command.values import OPEN, unknown
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
 if TYPE_CHECKING:
@@ -200,9 +201,9 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
     text = inv.stdin
     for at, word in enumerate(argv[: inner.start]):
         if word in {"-a", "--arg-file"} and at + 1 < len(argv):
-            text = unknown("file", argv[at + 1])
+            text = _listed(t, argv[at + 1])
         elif word.startswith("--arg-file="):
-            text = unknown("file", word[11:])
+            text = _listed(t, word[11:])
     token = ""
     for at, word in enumerate(argv[: inner.start]):
         if (cluster := _REPLACED.fullmatch(word)) and (cluster[1] or at + 1 < len(argv)):
@@ -231,6 +232,11 @@ def _xargs(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C901
         for item in items[:12]
     ]
     return "".join(out)
+
+
+def _listed(t: Tracer, path: str) -> str:
+    text = t.state.files.get(t.state.opened(path))
+    return unknown("file", t.state.path(path)) if text is None else text
 
 
 _REPLACED = re.compile(r"-[rtpxo0]*[IJ](.*)", re.DOTALL)
@@ -300,7 +306,7 @@ def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
             items = (
                 [w for w in rest[at + 1 :] if not w.startswith(":::")]
                 if mark != "::::"
-                else [unknown("file", w) for w in rest[at + 1 :]]
+                else [line for w in rest[at + 1 :] for line in _listed(t, w).splitlines()]
             )
             rest = rest[:at]
             break
@@ -311,13 +317,18 @@ def _parallel(t: Tracer, inv: Invocation, want: bool) -> str | None:
         return t.run_text("\n".join(items), inv.span, want=want, via=(*inv.via, "parallel"))
     lines = [
         _SLOT.sub(lambda _: item, command) if _SLOT.search(command) else f"{command} {item}"  # noqa: B023  # used at once
-        for item in items[:12]
+        for item in map(_as_one_word, items[:12])
     ]
     if _only_shows(argv[1 : inner.start]):
         return "\n".join([*lines, ""])
     for text in lines:
         t.run_text(text, inv.span, via=(*inv.via, "parallel"))
     return None
+
+
+def _as_one_word(item: str) -> str:
+    """Quote an argument as parallel does before it puts it into a line."""
+    return item if OPEN in item else shlex.quote(item)
 
 
 def _only_shows(options: list[str]) -> bool:

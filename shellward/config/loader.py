@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from shellward.config import paths
-from shellward.config.schema import AllowEntry, Config
+from shellward.config.schema import AllowEntry, ApprovalSection, Config
 from shellward.config.wording import hint, plain
 from shellward.core.errors import ConfigError
 
@@ -114,6 +114,15 @@ def allowlist(file: Path) -> Sequence[str | AllowEntry]:
     """
     value = dict(_from_file(file)).get("approval.command_allowlist")
     return () if value is None else typing.cast("Sequence[str | AllowEntry]", value.value)
+
+
+def approval_of(file: Path) -> ApprovalSection:
+    """Read the approval section alone from a settings file, without variables; the defaults when there is none.
+
+    Raises:
+        ConfigError: a key is unknown, a value wrong, or the file unreadable.
+    """
+    return _build({key: value for key, value in _from_file(file) if key.startswith("approval.")}).approval
 
 
 def _add_project(values: dict[str, _Value], project: Path) -> None:

@@ -11,6 +11,10 @@ from typing import Final
 PROJECT_FILE: Final = ".shellward.yaml"
 
 
+INSIDE: Final = "SHELLWARD_INSIDE"
+"""Variable of all that local environments start: who has it was not started by a person."""
+
+
 def home() -> Path | None:
     """Return the directory of ``SHELLWARD_HOME``, or None when it is not set."""
     value = os.environ.get("SHELLWARD_HOME")
@@ -57,6 +61,11 @@ def audit_file() -> Path:
 def approvals_dir() -> Path:
     """Return the directory of the approval queue (its database and its FIFOs)."""
     return state_dir() / "approvals"
+
+
+def accepted_dir() -> Path:
+    """Return the directory that says which approval settings were accepted, a file for each settings file."""
+    return state_dir() / "accepted"
 
 
 def project_file(start: Path) -> Path | None:

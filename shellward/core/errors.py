@@ -15,11 +15,35 @@
     └── ApprovalDenied              the gate said no; carries the Decision
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from shellward.core.gate import Decision
     from shellward.core.types import Result
+
+
+NOTHING_RAN: Final = "nothing has run"
+"""A note of an error of the system's own kind (OSError) that came before the command was begun."""
+
+HAD_BEGUN: Final = "the command had begun, and was ended"
+"""A note of an error that means "nothing has run" elsewhere."""
+
+
+@contextmanager
+def beside(first: BaseException | None) -> Iterator[None]:
+    """Clean up after an error: what goes wrong in this block becomes a note of it, and does not take its place.
+
+    Args:
+        first: the error that is under way; None: there is none, and what goes wrong is raised.
+    """
+    try:
+        yield
+    except Exception as trouble:
+        if first is None:
+            raise
+        first.add_note(f"cannot clean up: {str(trouble) or type(trouble).__name__}")
 
 
 class ShellwardError(Exception):
@@ -48,7 +72,15 @@ class Unsupported(ShellwardError):  # noqa: N818
 
 
 class EnvironmentUnavailable(ShellwardError):  # noqa: N818
-    """The sandbox itself failed (no daemon, host or image, or it is gone); says what to do."""
+    """The sandbox itself failed (no daemon, host or image, or it is gone); says what to do.
+
+    Attributes:
+        gone: whoever keeps such sandboxes has answered that this one is there no more, and so is all that ran in it.
+    """
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        self.gone = gone
+        super().__init__(message)
 
 
 class ConnectionLost(EnvironmentUnavailable):
@@ -92,8 +124,15 @@ class ApprovalRequired(ShellwardError):  # noqa: N818
 
 
 class ApprovalDenied(ShellwardError):  # noqa: N818
-    """The gate refused this command; nothing has run."""
+    """The gate refused this command; nothing has run.
 
-    def __init__(self, decision: "Decision", message: str) -> None:
+    Args:
+        decision: with all that led to it.
+        message: for an agent, or for whoever reads what a program prints.
+        here: the same for the person at whose own terminal it was refused.
+    """
+
+    def __init__(self, decision: "Decision", message: str, here: str = "") -> None:
         self.decision = decision
+        self.here = here or message
         super().__init__(message)

@@ -42,6 +42,9 @@ class ShellEvent(StrEnum):
     completions are not part of it, nor are background jobs, which go on but are nobody's children."""
     STATE_LOST = "state lost"
     """The shell ended before it could save what this command changed; the new one has the state from before."""
+    STATE_UNSAVED = "state unsaved"
+    """The shell goes on, but there was no room in the sandbox to save what this command changed: commands that run
+    beside others, programs at terminals and a shell that takes this one's place begin with an older state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +62,13 @@ class Result:
         output_bytes: likewise.
         duration: seconds from sending the command to its end.
         cwd: the session's working directory afterwards.
-        timed_out: the time limit ended it; ``output`` is what it had printed.
+        timed_out: the time limit ended it; ``output`` is what it had printed. Where the sandbox does not answer, the
+            caller hears within a second of the limit, and the command is ended as soon as the sandbox answers.
         interrupted: a caller cancelled it (Ctrl-C).
         signal: name of the signal that ended it (``SIGKILL``), as far as the exit status tells.
         truncated: more than ``max_output`` characters were printed; head and tail were kept.
-        full_output: file with everything that was printed, when it was kept (see ``Environment.run``).
+        full_output: file with everything that was printed, when it was kept (see ``Environment.run``); of an
+            environment's, the newest are, and until it is closed.
         shell: set when the session's shell had to be replaced.
     """
 
@@ -218,6 +223,8 @@ class ProcessState(StrEnum):
     ENDED = "ended"
     LOST = "lost"
     """It is gone, and so is its supervisor: killed from outside, or the sandbox was restarted. How, nobody knows."""
+    UNKNOWN = "unknown"
+    """It ran when somebody looked last, and its sandbox cannot be reached now; the reason says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,10 +237,11 @@ class ProcessInfo:
         cwd: directory it was started in.
         pid: process id in the sandbox; 0: not known.
         born: when the kernel says that it began, in clock ticks since boot; with ``pid`` its name for good.
-        state: running, ended or lost.
+        state: running, ended, lost, or unknown.
         exit_code: exit status; 128 + n when ended by signal n; None while it runs, and when it was lost.
         signal: name of the signal that ended it, as far as the exit status tells.
-        reason: ``exited``, ``killed`` (by a call of ours), ``timed out``, ``lost``; empty while it runs.
+        reason: ``exited``, ``killed`` (by a call of ours), ``timed out``, ``lost``; empty while it runs; why nobody
+            knows, with ``unknown``.
         started: time of the start, by its client's clock, UTC.
         ended: time of the end; None while it runs, and when it was lost.
         bytes_out: bytes on standard output (all output, with a terminal); None: not asked for.
@@ -270,6 +278,11 @@ class ProcessInfo:
     def running(self) -> bool:
         """Whether it runs still."""
         return self.state is ProcessState.RUNNING
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, or was lost."""
+        return self.state in {ProcessState.ENDED, ProcessState.LOST}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
+    from shellward.environments.lease import Renewal, renewals
     from shellward.environments.registry import attach, create, doctor, list_environments, remove
     from shellward.environments.session import Session
     from shellward.environments.stream import Stream
 
 _EXPORTS = {
     "Environment": "environment",
+    "Renewal": "lease",
     "Session": "session",
     "Stream": "stream",
     "attach": "registry",
@@ -20,9 +22,21 @@ _EXPORTS = {
     "doctor": "registry",
     "list_environments": "registry",
     "remove": "registry",
+    "renewals": "lease",
 }
 
-__all__ = ["Environment", "Session", "Stream", "attach", "create", "doctor", "list_environments", "remove"]
+__all__ = [
+    "Environment",
+    "Renewal",
+    "Session",
+    "Stream",
+    "attach",
+    "create",
+    "doctor",
+    "list_environments",
+    "remove",
+    "renewals",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -244,6 +244,42 @@ class Renewing(Protocol):
         ...
 
 
+@runtime_checkable
+class Located(Protocol):
+    """A backend whose handles are understood by one engine of several, of which a client reaches one at a time.
+
+    Attributes:
+        engine: id of the one that keeps this sandbox.
+    """
+
+    @property
+    def engine(self) -> str:
+        """See the class."""
+        ...
+
+
+@runtime_checkable
+class Locating(Protocol):
+    """A backend's module that knows which engine it would ask for a handle; see ``Located``."""
+
+    def engine(self, handle: str) -> str:
+        """Return the id of the engine that answers now.
+
+        Raises:
+            EnvironmentUnavailable: none does.
+        """
+        ...
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A backend's module that keeps a list of its environments on this machine, so that one can be forgotten."""
+
+    def forget(self, handle: str) -> bool:
+        """Drop an environment from the list without asking where it is; False when it is not there."""
+        ...
+
+
 OnStep = Callable[[str], None]
 """Is called with one line of text for each step of something that takes long."""
 

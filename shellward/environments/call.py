@@ -33,6 +33,7 @@ class Call:
             the command is ended.
         at_terminal: it will have a terminal, and its input is typed.
         by_person: a person types it, at his own terminal.
+        mark: by which its processes at a terminal are found; empty: one is made.
         launch: it is to be a background process, as this says.
     """
 
@@ -49,6 +50,7 @@ class Call:
     words: tuple[str, ...] | None = None
     at_terminal: bool = False
     by_person: bool = False
+    mark: str = ""
     launch: "Launch | None" = None
 
 

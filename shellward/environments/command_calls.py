@@ -60,8 +60,9 @@ class CommandCalls:
             on_output: called with each Chunk as it comes, in this thread. If it raises, the command is ended.
             max_output: characters returned per stream: its beginning and its end; None: all.
             full_output: what of a longer output is kept in ``Result.full_output``. None: up to 16 MiB, in a
-                file that lives as long as this environment; True: all of it; a path: all of it, there; False:
-                nothing.
+                file of this environment, where there is room for one; True: all of it, in such a file; a path:
+                all of it, there; False: nothing. An environment keeps the files of its newest 100 such
+                outputs, and 1 GiB of them, until it is closed: a path that is older raises FileNotFoundError.
             pty: run it at a terminal (of this size; True: 24 lines of 80 characters), so that ``isatty`` is true.
                 Its output is then the raw stream of the terminal, all of it stdout; ``stdin`` is typed, and Ctrl-D
                 after it; what it changes of the session's state is its own. See ``pty()`` for a dialogue.
@@ -72,7 +73,8 @@ class CommandCalls:
         Raises:
             ConnectionLost: the sandbox went away; the command may have run. Carries the output so far.
             EnvironmentUnavailable: the sandbox was gone before; nothing has run.
-            FileNotFoundError: ``cwd`` is not a directory there.
+            FileNotFoundError: ``cwd`` is not a directory there; nothing has run.
+            OSError: there is no room for ``stdin`` in the sandbox; nothing has run.
             ConfigError: an argument is unusable.
             Unsupported: ``user`` where there can be no other; ``pty``, see ``capabilities.pty``.
         """
@@ -195,7 +197,7 @@ class CommandCalls:
             saved=start.saved,
             state_number=number,
             base_cwd=start.cwd,
-            spool=self._output_file,
+            files=self.outputs,
             on_output=on_output,
             bash=self.speaks_bash(shell),
         )

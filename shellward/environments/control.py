@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.limits import KILL_GRACE
@@ -15,11 +16,17 @@ from shellward.core.types import StreamName
 from shellward.environments.base import Backend
 from shellward.environments.encoding import Request, quote, script
 from shellward.environments.execution import Execution
-from shellward.environments.shell import Shell
+from shellward.environments.shell import Shell, Silent, SilentInMidCall, within
 
 _CALL_LIMIT = 10.0
+_LATER = 600.0
+"""Seconds in which a sandbox that does not answer is asked again to end a command whose time is up."""
+_AGAIN = 1.0
 _ROUNDS = 60
 _EMPTY_LOOKS = 3
+_SHELL_GRACE = 0.5
+"""Seconds that a shell may take to end in order, for which it saves its state. With KILL_GRACE and the looks between
+the two, it is below the second after a limit at which the caller hears."""
 _MANY = 30
 _CROWD = 500
 """So many are no command that would tidy up when it is asked to; each look at them takes a while, too."""
@@ -96,7 +103,7 @@ def kill_plan(execution: "Execution | _NoShell", first: str) -> Plan:
             yield Round("STOP")
         left, shells = yield Round("KILL+" if crowd else "KILL")
         yield Pause(0.01)
-    patience = time.monotonic() + KILL_GRACE
+    patience = time.monotonic() + _SHELL_GRACE
     while not execution.died and time.monotonic() < patience:
         yield Pause(0.02)
     if not execution.died and shells:
@@ -108,6 +115,9 @@ def kill_plan(execution: "Execution | _NoShell", first: str) -> Plan:
 
 class Control:
     """See the module. Thread-safe.
+
+    Attributes:
+        closing: is set when it is closed.
 
     Args:
         backend: where.
@@ -132,6 +142,7 @@ class Control:
         self._loaded = 0
         self._scripts: set[str] = set()
         self._closed = False
+        self.closing = threading.Event()
 
     def open(self) -> None:
         """Open it now, so that it is there when it is needed.
@@ -175,7 +186,7 @@ class Control:
         self._shell.ensure()
         if self._loaded == self._shell.pid:
             return
-        self._run(script("kill.sh"))
+        self._run(f"LC_ALL=C\n{script('kill.sh')}")  # bytes: bash compares them several times as fast as characters
         self._scripts.clear()
         if self._sweep is not None:
             mark = f"SHELLWARD_COMMAND={self._environment}."
@@ -194,9 +205,12 @@ class Control:
         deadline = time.monotonic() + _CALL_LIMIT
         while execution.outcome is None:
             left = deadline - time.monotonic()
-            if left <= 0 or not self._shell.advance(execution, left, sink):
+            if left <= 0:
                 self._shell.close()
-                raise ConnectionLost("the sandbox does not answer")
+                raise SilentInMidCall("the sandbox does not answer")
+            if not self._shell.advance(execution, left, sink):
+                self._shell.close()
+                raise ConnectionLost("the connection to the sandbox ended")
         return b"".join(printed).decode("utf-8", "replace")
 
     def know(self, shell: Shell) -> None:
@@ -247,6 +261,7 @@ class Control:
 
     def close(self) -> None:
         """Close it for good; with ``sweep`` it cleans up behind itself. Idempotent."""
+        self.closing.set()
         with self._lock:
             self._closed = True
             self._shell.close()
@@ -266,14 +281,27 @@ def target_of(shell: Shell, execution: Execution) -> Target:
     )
 
 
-def carry_out(plan: Plan, control: Control, target: Target, pause: Callable[[float], None]) -> None:
-    """Carry out a plan; ``pause`` waits for so many seconds, and may read the shell's channel meanwhile."""
+def carry_out(
+    plan: Plan, control: Control, target: Target, pause: Callable[[float], None], limit: float | None = None
+) -> None:
+    """Carry out a plan.
+
+    Args:
+        plan: see ``kill_plan``.
+        control: of the user whose processes they are.
+        target: which those are.
+        pause: waits for so many seconds, and may read the shell's channel meanwhile.
+        limit: seconds that the sandbox may take for each answer, see ``within``.
+    """
     answer = (0, 0)
     step = next(plan, None)
     while step is not None:
         match step:
             case Round(signal):
-                answer = control.round(target, signal)
+                if limit is None:
+                    answer = control.round(target, signal)
+                else:
+                    answer = within(limit, partial(control.round, target, signal))
             case Pause(seconds):
                 pause(seconds)
         try:
@@ -288,6 +316,23 @@ class _NoShell:
     died = True
 
 
+def end_later(control: Control, target: Target, first: str) -> None:
+    """End a command of a sandbox that does not answer as soon as it does, while its environment is open."""
+
+    def work() -> None:
+        until = time.monotonic() + _LATER
+        while time.monotonic() < until:
+            try:
+                kill_tree(control, target, first)
+            except EnvironmentUnavailable:  # silent still, or refused while it is paused
+                if control.closing.wait(_AGAIN):
+                    return
+            else:
+                return
+
+    threading.Thread(target=work, name="shellward-ending", daemon=True).start()
+
+
 def kill_tree(control: Control, target: Target, first: str) -> None:
     """End everything that belongs to ``target``, which no warm shell runs: a terminal's, or a process's.
 
@@ -298,7 +343,13 @@ def kill_tree(control: Control, target: Target, first: str) -> None:
 
 
 def end_execution(
-    control: Control, shell: Shell, execution: Execution, first: str, pause: Callable[[float], None]
+    control: Control,
+    shell: Shell,
+    execution: Execution,
+    first: str,
+    pause: Callable[[float], None],
+    *,
+    limit: float | None = None,
 ) -> None:
     """Carry out the plan for a command whose ``end`` was agreed to; the next one waits until this is over.
 
@@ -308,11 +359,17 @@ def end_execution(
         execution: the command.
         first: signal to begin with.
         pause: see ``carry_out``.
+        limit: see ``carry_out``.
 
     Raises:
+        Silent: the sandbox does not answer in time; the command is ended when it does.
         EnvironmentUnavailable: the sandbox is gone.
     """
+    target = target_of(shell, execution)
     try:
-        carry_out(kill_plan(execution, first), control, target_of(shell, execution), pause)
+        carry_out(kill_plan(execution, first), control, target, pause, limit)
+    except Silent:
+        end_later(control, target, first)
+        raise
     finally:
         execution.plan_over()

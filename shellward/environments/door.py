@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from shellward.core.errors import ConnectionLost
-from shellward.environments.machine import memory_backed
+from shellward.environments.machine import descriptors, memory_backed, own, too_many_files
 from shellward.environments.pipes import PipeChannel
 
 INSIDE: Final = "/run/shellward-door"
@@ -36,6 +36,8 @@ late, and a shell that did not wait for it would be a slow one for as long as it
 _START_LIMIT: Final = 5.0
 _NEW: Final = 60.0
 """Seconds in which a door is being made, and may have no lock yet."""
+_LOCKING: Final = 1.0
+"""Seconds in which a lock is there, and may not be held yet."""
 _ROOTS: Final = frozenset(("", "0", "root"))
 
 
@@ -53,8 +55,10 @@ class Door:
         self._kind = kind
         self._patience = patience
         self.shared = root / "shared"
-        self._lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        with contextlib.ExitStack() as held:
+            self._lock = own(held, os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+            held.pop_all()
         self._up: int | None = None
         self._coming = threading.Lock()
         self._mode = 0o600
@@ -64,10 +68,14 @@ class Door:
     def make(cls) -> Self:
         """Make the directory; ``hang`` comes when the container is known, and before it starts."""
         root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=memory_backed()))
-        (root / "shared").mkdir()
-        # Nobody but its owner can list it: a name in it is known to him who was told. Above it nobody can pass.
-        (root / "shared").chmod(0o711)
-        return cls(root)
+        try:
+            (root / "shared").mkdir()
+            # Nobody but its owner can list it: a name in it is known to him who was told. Above it nobody can pass.
+            (root / "shared").chmod(0o711)
+            return cls(root)
+        except BaseException:
+            shutil.rmtree(root, ignore_errors=True)
+            raise
 
     @classmethod
     def find(cls, shared: str) -> Self | None:
@@ -95,21 +103,25 @@ class Door:
         self._up = os.open(self.shared / "up", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def open(self, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> PipeChannel | None:
-        """Start a process; None when nobody keeps the door.
+        """Start a process; None when nobody keeps the door, or there is no room for its files.
 
         A doorkeeper that comes too late finds no request; a process that was slower finds its input at its end.
+
+        Raises:
+            EnvironmentUnavailable: this process has no descriptor left for it.
         """
         if self._shut:
             return None
-        try:
-            self._await_keeper()
-            ask = os.open(self.shared / "ask", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:  # ENXIO: nobody reads there
-            return None
-        try:
-            channel = self._open(ask, start_script(argv, env, cwd))
-        finally:
-            os.close(ask)
+        # The other way needs descriptors, too, and a shell that came that way would be a slow one for good.
+        with descriptors(f"start {argv[0]!r}"), contextlib.ExitStack() as held:
+            try:
+                self._await_keeper()
+                ask = own(held, os.open(self.shared / "ask", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+                channel = self._open(ask, start_script(argv, env, cwd))
+            except OSError as error:  # ENXIO: nobody reads there
+                if too_many_files(error):
+                    raise
+                return None
         self._shut = channel is None  # what was asked for in vain once costs its limit each time
         return channel
 
@@ -134,17 +146,21 @@ class Door:
             request.write_bytes(os.fsencode(script))
             request.chmod(self._mode)
             # A FIFO can be opened for writing when somebody reads: we ourselves, until the process does.
-            reading = [_opened(path, os.O_RDONLY, held) for path in paths]
+            _opened(paths[0], os.O_RDONLY, files)
             stdin = _opened(paths[0], os.O_WRONLY, held)
+            stdout, stderr, report = (_opened(path, os.O_RDONLY, held) for path in paths[1:])
+            # Before it is asked for: once it runs, nothing must be wanting here.
+            channel = PipeChannel(self._kind, stdin, stdout, stderr, _Reported(report))
+            held.pop_all()
+            held.callback(channel.close)
             try:
                 os.write(ask, f"{name}\n".encode())
             except (BlockingIOError, BrokenPipeError):  # somebody in there has filled it; or it has just ended
                 return None
-            if not _readable(reading[3], _START_LIMIT) or os.read(reading[3], 1) != b"\n":
+            if not _readable(report, _START_LIMIT) or os.read(report, 1) != b"\n":
                 return None
             held.pop_all()
-        os.close(reading[0])
-        return PipeChannel(self._kind, stdin, reading[1], reading[2], _Reported(reading[3]))
+        return channel
 
     def close(self) -> None:
         """Release this side and leave the door for others. Idempotent."""
@@ -206,9 +222,7 @@ def _make_fifo(path: Path, mode: int) -> None:
 
 
 def _opened(path: Path, how: int, held: contextlib.ExitStack) -> int:
-    descriptor = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC)
-    held.callback(os.close, descriptor)
-    return descriptor
+    return own(held, os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC))
 
 
 def _readable(descriptor: int, timeout: float | None) -> bool:
@@ -226,7 +240,8 @@ def sweep(used: Callable[[], Container[str]]) -> None:
     left: list[Path] = []
     for root in Path(memory_backed() or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, or gone
-            if root.lstat().st_uid == os.geteuid() and time.time() - root.lstat().st_mtime > _NEW and _unused(root):
+            seen = root.lstat()
+            if seen.st_uid == os.geteuid() and _unused(root, time.time() - seen.st_mtime):
                 left.append(root)
     containers = used() if left else ()
     for root in left:
@@ -234,8 +249,12 @@ def sweep(used: Callable[[], Container[str]]) -> None:
             shutil.rmtree(root, ignore_errors=True)
 
 
-def _unused(root: Path) -> bool:
+def _unused(root: Path, age: float) -> bool:
     """Whether no client holds a door, and no container keeps it: ``used`` knows those of one engine only."""
+    if not (root / "lock").exists():
+        return age > _NEW
+    if age < _LOCKING:
+        return False
     lock = os.open(root / "lock", os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,6 +14,8 @@ from typing import Final
 
 from shellward.core.errors import ConfigError
 
+UNKEPT: Final = 500
+"""Added to an errno by the scripts: not the directory is wrong, but standard input cannot be kept whole."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -184,7 +186,9 @@ class Dialect:
             mark: beginning of SHELLWARD_COMMAND.
         """
         text = self.evaluate + b' "$__sw_X"' + self.quote(self.wrapped(request, count, mark))
-        line = self._stdin(request) + b"__sw_r %d;" % count + text + self._redirections(request)
+        line = b"__sw_r %d;" % count + text + self._redirections(request)
+        if stdin := self._stdin(request):
+            line = b"if " + stdin + b"then " + line + b";else __sw_r %d;fi" % count
         return line + b";{ \\__sw_b;} 2>/dev/null\n\\__sw_e " + nonce + b' "$@"||exit 125\n'
 
     def _stdin(self, request: Request) -> bytes:
@@ -193,8 +197,9 @@ class Dialect:
         place = self.quote(encode_text(request.stdin_file))
         return b"__sw_d " + place + b" " + quote(printf_escape(request.stdin)) + b";"
 
-    def _redirections(self, request: Request) -> bytes:
-        source = b"/dev/null" if request.stdin_file is None else self.quote(encode_text(request.stdin_file))
+    def _redirections(self, request: Request, source: bytes | None = None) -> bytes:
+        if source is None:
+            source = b"/dev/null" if request.stdin_file is None else self.quote(encode_text(request.stdin_file))
         errors = self.out if request.merge_stderr else self.err
         return b" <" + source + b" >&" + self.out + b" 2>&" + errors + self.hide
 
@@ -330,6 +335,9 @@ class Bash(Dialect):
             stdin = b"%08d" % len(data) + data
             before = b"\\__sw_d " + self.quote(encode_text(request.stdin_file)) + b";"
         run = b';\\builtin eval "$__sw_X$__sw_c"' + self._redirections(request)
+        if before:
+            source = b'"${__sw_in:-/dev/null}"'
+            run = b';\\builtin eval "${__sw_D-$__sw_X$__sw_c}"' + self._redirections(request, source)
         return begin + before + read + run + b";" + _REPORT + b"\n" + stdin + text + end
 
 

@@ -1,26 +1,25 @@
 """What users hold: one class for every backend."""
 
 import atexit
-import itertools
 import secrets
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from shellward.core.errors import EnvironmentUnavailable, Unsupported
-from shellward.environments import lease
+from shellward.core.errors import EnvironmentUnavailable, Unsupported, beside
+from shellward.environments import lease, lease_notes
 from shellward.environments.base import Backend, Capabilities
 from shellward.environments.command_calls import CommandCalls
 from shellward.environments.control import Control
 from shellward.environments.file_calls import FileCalls
+from shellward.environments.foreign import foreign
+from shellward.environments.output import OutputFiles
 from shellward.environments.pool import Pool
 from shellward.environments.process_calls import ProcessCalls
 from shellward.environments.pty_calls import PtyCalls
 from shellward.environments.sandbox_calls import SandboxCalls
-from shellward.environments.shell import Shell
+from shellward.environments.shell import Shell, Silent
 
 if TYPE_CHECKING:
     from shellward.environments.pty import PtySession
@@ -38,6 +37,7 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         id: with which every mark of its processes begins.
         lock: of what its parts share.
         program: the shell of its sessions, where that is not bash.
+        outputs: the files with outputs that were too long.
     """
 
     def __init__(self, backend: Backend, *, shell: str = "auto") -> None:
@@ -46,13 +46,12 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         self.id = secrets.token_hex(6)
         self._closed = False
         self.lock = threading.Lock()
-        self._numbers = itertools.count(1)
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
         self._prepared = {}
         self._holders = {}
         self._terminals: dict[PtySession, Shell | None] = {}
-        self._outputs: tempfile.TemporaryDirectory[str] | None = None
+        self.outputs = OutputFiles()
         _open_environments.add(self)
 
     # -- what it is ----------------------------------------------------------------------------------------
@@ -87,8 +86,9 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            self.close()
 
     def open(self) -> None:
         """Open the default session and what guards it; ``create`` and ``attach`` have done so.
@@ -137,10 +137,14 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
                 with suppress(EnvironmentUnavailable):  # gone already, and what it would end too
                     control.end_all()
         try:
-            self.backend.destroy()
+            with foreign(self.kind, "the environment could not be ended"):
+                self.backend.destroy()
         finally:
             self._pool.drop()
-            self._drop_outputs()
+            self.outputs.close()
+            if self.backend.lease is not None:
+                with suppress(OSError):  # it is dropped with time
+                    lease_notes.forget(self.backend.handle)
 
     def detach(self) -> None:
         """Leave the environment to its lease; another process may ``attach`` to its handle.
@@ -161,8 +165,9 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
             self._exits.close()
         lease.drop(self)
         self._pool.drop()
-        self.backend.detach()
-        self._drop_outputs()
+        with foreign(self.kind, "the environment could not be left"):
+            self.backend.detach()
+        self.outputs.close()
 
     @property
     def _default(self) -> Shell:
@@ -171,15 +176,22 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
 
     # -- for the parts of this room ------------------------------------------------------------------------
 
-    def ready(self, shell: Shell) -> None:
+    def ready(self, shell: Shell, limit: float | None = None) -> None:
         """See that a shell can take a command.
+
+        Args:
+            shell: which.
+            limit: seconds that the shell may take to answer; None: as many as it takes, within reason.
 
         Raises:
             EnvironmentUnavailable: the sandbox is gone, or this environment is closed.
         """
         if self.is_ready(shell):
             return
-        shell.ensure()
+        try:
+            shell.ensure(limit)
+        except Silent as error:
+            raise EnvironmentUnavailable(f"{error}; nothing has run") from error
         if self._closed:  # meanwhile: whoever closed it has not seen this channel
             shell.close()
             self.alive()
@@ -243,16 +255,6 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         """Raise EnvironmentUnavailable when this environment is closed."""
         if self._closed:
             raise EnvironmentUnavailable(f"{self.handle} was closed; create a new environment")
-
-    def _output_file(self) -> Path:
-        with self.lock:
-            if self._outputs is None:
-                self._outputs = tempfile.TemporaryDirectory(prefix="shellward-output-")
-        return Path(self._outputs.name) / f"{next(self._numbers)}.txt"
-
-    def _drop_outputs(self) -> None:
-        if self._outputs is not None:
-            self._outputs.cleanup()
 
 
 _open_environments: set[Environment] = set()

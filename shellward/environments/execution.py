@@ -98,7 +98,8 @@ class Execution:
         with self._lock:
             self._status = event.status
             if self.ended_by is None:
-                self.outcome = Outcome(event.status, event.cwd, wrong_cwd=event.wrong_cwd)
+                happened = None if event.kept else ShellEvent.STATE_UNSAVED
+                self.outcome = Outcome(event.status, event.cwd, happened, wrong_cwd=event.wrong_cwd)
 
     def _died(self, event: Died) -> None:
         self.died = True

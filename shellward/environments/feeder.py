@@ -14,6 +14,8 @@ from typing import BinaryIO, Self
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments.base import Backend
+from shellward.environments.foreign import foreign
+from shellward.environments.machine import descriptors, new_pipe
 
 Source = BinaryIO | Iterable[bytes]
 
@@ -52,14 +54,21 @@ class Feeder:
         self._source = source
         self._screen = screen
         self._on_error = on_error
-        self._channel = backend.open(
-            ["sh", "-c", _SCRIPT, "shellward", path], user=user, env={"SHELLWARD_COMMAND": mark}
-        )
-        self._wait_for_fifo()
-        self._wake, self._waker = os.pipe()
         self.error: BaseException | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._pump, name="shellward-stdin", daemon=True)
+        with (
+            foreign(backend.kind, "standard input cannot be sent"),
+            descriptors("pass standard input on"),
+            contextlib.ExitStack() as held,
+        ):
+            self._wake, self._waker = new_pipe(held)
+            self._channel = backend.open(
+                ["sh", "-c", _SCRIPT, "shellward", path], user=user, env={"SHELLWARD_COMMAND": mark}
+            )
+            held.callback(self._channel.close)
+            self._wait_for_fifo()
+            held.pop_all()
 
     def _wait_for_fifo(self) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -70,7 +79,6 @@ class Feeder:
                 break
             said += b"".join(piece.data for piece in pieces)
         if said != b"\n":
-            self._channel.close()
             detail = said.decode("utf-8", "replace").strip() or "no answer"
             raise EnvironmentUnavailable(f"cannot make a FIFO for standard input in the sandbox: {detail}")
 

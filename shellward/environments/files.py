@@ -84,6 +84,9 @@ def _run(
         call = make_call(whole, stdin=stdin, max_output=limit, full_output=False)
         result = environment.run_on(shell, call, sink)
     if result.exit_code:
+        if result.exit_code < 0 or result.signal is not None:
+            what = f"the shell that worked on {path!r} in the sandbox was killed; it may have been done"
+            raise ConnectionLost(what, result)
         error = error_of(result, path)
         if error.errno in {errno.ENOENT, errno.EIO} and text is not filescripts.WHERE:
             error = _explained(environment, error, path)
@@ -109,15 +112,21 @@ def error_of(result: Result, path: str) -> OSError:
     return OSError(errno.EIO, message or f"failed with exit status {result.exit_code}", path)
 
 
-def read(environment: "Environment", path: str) -> bytes:
+def read(environment: "Environment", path: str, offset: int, length: int | None) -> bytes:
     """See ``Environment.read_file``."""
+    text = filescripts.READ
+    if offset or length is not None:
+        text = f"(a={offset} n={'' if length is None else length}\n{filescripts.PIECE})"
     parts: list[bytes] = []
 
     def sink(chunk: Chunk) -> None:
         if chunk.stream is StreamName.STDOUT:
             parts.append(chunk.data)
 
-    _run(environment, filescripts.READ, _absolute(environment, path), sink=sink)
+    full = _absolute(environment, path)
+    result = _run(environment, text, full, sink=sink)
+    if result.stderr and "Broken pipe" not in result.stderr:  # of a pipe's first program nobody hears the status
+        raise error_of(result, full)
     return b"".join(parts)
 
 
@@ -133,9 +142,9 @@ def lines(environment: "Environment", path: str, first: int, count: int, most: i
     return FilePart(data, int(sizes[0]), int(sizes[1]))
 
 
-def write(environment: "Environment", path: str, data: bytes, *, mode: int | None) -> None:
+def write(environment: "Environment", path: str, data: bytes, *, mode: int | None, parents: bool) -> None:
     """See ``Environment.write_file``."""
-    _write(environment, _absolute(environment, path), data, size=len(data), mode=mode)
+    _write(environment, _absolute(environment, path), data, size=len(data), mode=mode, parents=parents)
 
 
 def _write(
@@ -145,19 +154,21 @@ def _write(
     *,
     size: int | None,
     mode: int | None,
+    parents: bool,
     modified: int | None = None,
 ) -> None:
     values = f"m={'' if mode is None else format(mode, 'o')} n={'' if size is None else size} o= x={modified or ''}"
     large = size is None or size > INLINE_BYTES
     backend = environment.backend
-    if large and isinstance(backend, Putting) and _put(environment, backend, path, values, data):
+    above = filescripts.PARENTS if parents else ""
+    if large and isinstance(backend, Putting) and _put(environment, backend, path, values, data, above=above):
         return
-    _run(environment, f"({values}\n{filescripts.WRITE}{filescripts.FINISH})", path, stdin=data)
+    _run(environment, f"({values}\n{above}{filescripts.WRITE}{filescripts.FINISH})", path, stdin=data)
 
 
-def _put(environment: "Environment", backend: Putting, path: str, values: str, data: "Stdin") -> bool:
+def _put(environment: "Environment", backend: Putting, path: str, values: str, data: "Stdin", *, above: str) -> bool:
     """Write a file whose data goes past the shell; False when it has to go through it, and nothing was done."""
-    name = _run(environment, f"(k={secrets.token_hex(4)}\n{filescripts.BEGIN})", path).stdout_bytes
+    name = _run(environment, f"(k={secrets.token_hex(4)}\n{above}{filescripts.BEGIN})", path).stdout_bytes
     if not name:
         return False
     part = os.fsdecode(name)
@@ -239,7 +250,7 @@ def _info(match: re.Match[bytes], name: str, path: str) -> FileInfo:
     )
 
 
-def upload(environment: "Environment", local: Path, remote: str, progress: Progress | None) -> None:
+def upload(environment: "Environment", local: Path, remote: str, progress: Progress | None, *, parents: bool) -> None:
     """See ``Environment.upload``."""
     target = _absolute(environment, remote)
     if local.is_dir():
@@ -254,6 +265,7 @@ def upload(environment: "Environment", local: Path, remote: str, progress: Progr
             _counted(source, size, progress),
             size=size,
             mode=stat_bits.S_IMODE(status.st_mode),
+            parents=parents,
             modified=int(status.st_mtime),
         )
 

@@ -1,9 +1,22 @@
 """What files.py runs in a shell: any POSIX one, with the usual tools. Each needs ``$p``, the path; see there."""
 
-# $p is the path. A link is followed by hand, since mv replaces it; a device or FIFO can only be written to.
+# $p is the path. A link is followed by hand, since mv replaces it; a device or FIFO can only be written to. What the
+# user may not write to is not replaced either: the system says why.
 PLACE = """
 if [ -L "$p" ]; then p=$(readlink -f -- "$p") || exit; fi
 if [ -d "$p" ]; then echo "$p: Is a directory" >&2; exit 1; fi
+if [ -f "$p" ] && [ ! -w "$p" ]; then (: >>"$p") || exit; fi
+"""
+# Missing directories above $p, with the errors that open(2) would have for a file among them.
+PARENTS = """
+q=${p%/*}
+if [ -n "$q" ] && [ ! -d "$q" ]; then
+  e=$(mkdir -p -- "$q" 2>&1) || {
+    case $e in *"File exists"*) e="$q: Not a directory" ;; esac
+    echo "$e" >&2
+    exit 1
+  }
+fi
 """
 WRITE = (
     PLACE
@@ -43,7 +56,7 @@ chmod "$m" -- "$t" && mv -f -- "$t" "$p"
 
 WHERE = """
 q=$p
-while [ -n "${q%/*}" ] && [ ! -e "$q" ]; do q=${q%/*}; done
+while [ ! -e "$q" ]; do q=${q%/*}; q=${q:-/}; done
 if [ "$q" = "$p" ]; then [ -d "$p" ] || echo file
 elif [ -d "$q" ]; then echo missing
 else echo below; fi
@@ -53,6 +66,28 @@ else echo below; fi
 # What is no regular file may have no end, or no beginning.
 READ = """
 if [ -f "$p" ] || [ -d "$p" ] || [ ! -e "$p" ]; then cat -- "$p"; else echo "$p: not a regular file" >&2; false; fi
+"""
+
+# A piece of it: $a is its offset, or, with a minus, how many bytes before the end; $n how many, or empty. The tail of
+# busybox counts to 2 GiB, and reads what it leaves out; dd seeks.
+PIECE = """
+if [ ! -f "$p" ] || [ ! -r "$p" ]; then
+  if [ -e "$p" ] && [ ! -d "$p" ] && [ ! -f "$p" ]; then echo "$p: not a regular file" >&2; exit 1; fi
+  cat -- "$p" || exit
+fi
+if [ "$a" -lt -1073741824 ]; then
+  a=$(($(stat -L -c %s -- "$p") + a)) || exit
+  if [ "$a" -lt 0 ]; then a=0; fi
+fi
+piece() {
+  if [ "$a" -lt 0 ]; then tail -c "${a#-}" -- "$p"
+  elif [ "$a" -lt 1073741824 ]; then tail -c "+$((a + 1))" -- "$p"
+  else
+    { dd bs=65536 skip=$((a / 65536)) 2>/dev/null || [ $? -gt 128 ] || echo "$p: cannot be read" >&2; } <"$p" |
+      tail -c "+$((a % 65536 + 1))"
+  fi
+}
+if [ -n "$n" ]; then piece | head -c "$n"; else piece; fi
 """
 
 LIST = """

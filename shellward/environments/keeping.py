@@ -34,6 +34,24 @@ def setup(name: str, kept: bytes, cwd: str | None, lease: int) -> bytes:
     return values + script("ssh.setup.sh").encode() + watch()
 
 
+def clear(name: str) -> bytes:
+    """Return the lines that end what a set-up of that name has left, wherever it was."""
+    places = b'"${TMPDIR:-/tmp}" /tmp /var/tmp "$XDG_RUNTIME_DIR"'
+    return (
+        b"i=%s\n" % quote(name.encode())
+        + _sweeper().encode()
+        + b'for b in %s;do d=$b/shellward-$i;if [ -O "$d" ];then sw_unwatch "$i";' % places
+        + b'sw_end SHELLWARD_SANDBOX="$i;" "$d";fi;done >/dev/null\n'
+    )
+
+
+def find(name: str) -> bytes:
+    """Return the lines that say where the directory of a set-up of that name is; nothing when there is none."""
+    places = b'"${TMPDIR:-/tmp}" /tmp /var/tmp "$XDG_RUNTIME_DIR"'
+    place = b'"$b"/shellward-' + quote(name.encode())
+    return b"for b in %s;do if [ -O %s ];then printf '%%s\\n' %s;break;fi;done\n" % (places, place, place)
+
+
 def watch() -> bytes:
     """Return the lines that start a watchdog; they need ``i``, ``d`` and ``s`` (see ``setup``)."""
     program = f'{_sweeper()}{script("lease.sh")}sw_end SHELLWARD_SANDBOX="$6;" "$7"\n'.encode()
@@ -49,10 +67,12 @@ def watch() -> bytes:
 def revive(scratch: str, lease: int) -> bytes:
     """Return the script that sees whether an environment is there, and starts its watchdog again where that is gone.
 
-    It prints what was kept of its settings; nothing when there is no such environment.
+    It renews the lease, and prints what was kept of its settings; nothing when there is no such environment.
     """
     values = b"i=%s d=%s s=%d\n" % (quote(mark(scratch).encode()), quote(scratch.encode()), lease)
-    look = b'if [ ! -O "$d" ] || [ ! -f "$d/config" ];then exit 0;fi\ncat -- "$d/config"\n'
+    there = b'if [ ! -O "$d" ] || [ ! -f "$d/config" ];then exit 0;fi\n'
+    # Renewed at once, in the midst of two looks: its watchdog may be about to end it.
+    look = there + b'echo "$$.new" 2>/dev/null >"$d/lease"\n' + there + b'cat -- "$d/config"\n'
     return values + look + _sweeper().encode() + b'if ! sw_watched "$i";then\n' + watch() + b"fi\n"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shellward.config.paths import state_dir
+from shellward.config.paths import INSIDE, state_dir
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, Unsupported
 from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
@@ -69,6 +69,7 @@ class LocalBackend:
             if name in PASSED or name.startswith("LC_") or name in config.inherit
         }
         self._env.update(config.env)
+        self._env[INSIDE] = "local"
         self.scratch = tempfile.mkdtemp(prefix="shellward-", dir=memory_backed())
         if os.geteuid() == 0:  # who runs as another user keeps input files here, and sees nobody else's
             os.chmod(self.scratch, 0o1733)  # noqa: PTH101, S103

@@ -5,6 +5,7 @@ Not by forkpty: a fork of a program with threads runs Python, and whatever a col
 is to open the terminal: it leads a session, so that terminal becomes its controlling one (POSIX.1-2017, 11.1.3).
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -19,7 +20,7 @@ from typing import Any, Final
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import StreamName
 from shellward.environments.base import Piece, PtySize
-from shellward.environments.machine import wait_for
+from shellward.environments.machine import descriptors, end_at_once, own, too_many_files, wait_for
 
 _READ: Final = 1 << 16
 _MOST: Final = 1 << 16
@@ -53,50 +54,68 @@ def open_local_pty(
 
     Raises:
         EnvironmentUnavailable: it cannot be started.
+        ConnectionLost: it was started, and ended at once, since nobody can look after it.
     """
-    try:
-        master, slave = os.openpty()
-    except OSError as error:
-        raise EnvironmentUnavailable(f"no terminal can be had: {error}") from error
-    told, tells = os.pipe()  # the process's standard input, until it has taken its terminal and lets go, or writes
-    try:
-        _set_size(master, size)
-        if "user" in identity:
-            os.fchown(slave, identity["user"], -1)
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", _TAKE, os.ttyname(slave), *argv] if taken else list(argv),
-            stdin=tells,
-            stdout=slave,
-            stderr=slave,
-            env=dict(env),
-            cwd=cwd,
-            start_new_session=True,
-            **identity,
-        )
-    except BaseException as error:
-        os.close(master)
-        os.close(told)
-        if isinstance(error, OSError):
+    with (
+        descriptors("open a terminal"),
+        contextlib.ExitStack() as held,
+        contextlib.ExitStack() as theirs,
+        contextlib.ExitStack() as waiting,
+    ):
+        try:
+            master, slave = os.openpty()
+        except OSError as error:
+            if too_many_files(error):
+                raise
+            raise EnvironmentUnavailable(f"no terminal can be had: {error}") from error
+        own(held, master)
+        own(theirs, slave)
+        told, tells = os.pipe()  # its standard input, until it has taken its terminal and lets go, or writes
+        own(waiting, told)
+        own(theirs, tells)
+        epoll = held.enter_context(select.epoll())
+        try:
+            _set_size(master, size)
+            if "user" in identity:
+                os.fchown(slave, identity["user"], -1)
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", _TAKE, os.ttyname(slave), *argv] if taken else list(argv),
+                stdin=tells,
+                stdout=slave,
+                stderr=slave,
+                env=dict(env),
+                cwd=cwd,
+                start_new_session=True,
+                **identity,
+            )
+        except OSError as error:
+            if too_many_files(error):
+                raise
             raise EnvironmentUnavailable(f"cannot start {argv[0]!r} at a terminal: {error}") from error
-        raise
-    finally:
-        os.close(slave)
-        os.close(tells)
-    # A key that is pressed before would be nobody's: Ctrl-C signals those whose controlling terminal this is.
-    select.select([told], [], [], _START_LIMIT)
-    os.close(told)
-    return LocalPtyChannel(process, master)
+        held.callback(end_at_once, process)
+        try:
+            pidfd = own(held, os.pidfd_open(process.pid))
+        except OSError as error:
+            raise ConnectionLost(f"cannot look after {argv[0]!r} at a terminal; it may have begun: {error}") from error
+        theirs.close()
+        # A key that is pressed before would be nobody's: Ctrl-C signals those whose controlling terminal this is.
+        poller = select.poll()  # not select, which knows the first 1,024 descriptors only
+        poller.register(told, select.POLLIN)
+        poller.poll(_START_LIMIT * 1000)
+        made = LocalPtyChannel(process, master, epoll, pidfd)
+        held.pop_all()
+    return made
 
 
 class LocalPtyChannel:
     """See Channel. The process and the master side of its terminal."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", master: int) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", master: int, epoll: select.epoll, pidfd: int) -> None:
         self._process = process
         self._master = master
         os.set_blocking(master, False)
-        self._pidfd = os.pidfd_open(process.pid)
-        self._epoll = select.epoll()
+        self._pidfd = pidfd
+        self._epoll = epoll
         self._epoll.register(master, select.EPOLLIN)
         self._epoll.register(self._pidfd, select.EPOLLIN)
         self._dead = self._ended = False

@@ -4,16 +4,24 @@ Memory stays flat however much is printed.
 """
 
 import codecs
+import errno
+import itertools
 import os
+import tempfile
+import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
-from shellward.core.limits import HEAD_SHARE, KEPT_OUTPUT
+from shellward.core.limits import HEAD_SHARE, KEPT_OUTPUT, KEPT_OUTPUTS, KEPT_OUTPUTS_BYTES
 from shellward.core.types import StreamName
 
 _SMALL = 1 << 12
+_DROPPED: Final = f"""The oldest files are gone. Of an environment's long outputs the newest {KEPT_OUTPUTS} are kept,
+and {KEPT_OUTPUTS_BYTES >> 30} GiB of them, until it is closed. run(.., full_output=PATH) keeps one for good.
+"""
 _WIDEST = 4  # bytes that one character takes at the most in UTF-8
 
 
@@ -107,6 +115,63 @@ def _encode_tail(text: str, source: bytes) -> bytes:
     return source[len(_encode_like(whole[: len(whole) - len(text)], source)) :]
 
 
+class OutputFiles:
+    """The files of an environment's outputs that were too long to be returned whole. Thread-safe.
+
+    The newest are kept, see ``KEPT_OUTPUTS``; those of commands that run are not counted yet. All go with ``close``.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._kept: dict[Path, int] = {}
+        self._said = self._closed = False
+
+    def new(self) -> Path:
+        """Return the path for a further file; whoever writes it calls ``keep`` when it is complete.
+
+        Raises:
+            OSError: there is no room for it.
+        """
+        with self._lock:
+            if self._closed:
+                raise FileNotFoundError(errno.ENOENT, "the environment was closed")
+            if self._directory is None:
+                self._directory = tempfile.TemporaryDirectory(prefix="shellward-output-", ignore_cleanup_errors=True)
+            return Path(self._directory.name) / f"{next(self._numbers)}.txt"
+
+    def keep(self, path: Path, size: int) -> None:
+        """Count a file in, and drop the oldest of those that are too many."""
+        with self._lock:
+            if self._directory is None:  # closed meanwhile
+                path.unlink(missing_ok=True)
+                return
+            self._kept[path] = size
+            total = sum(self._kept.values())
+            while len(self._kept) > 1 and (len(self._kept) > KEPT_OUTPUTS or total > KEPT_OUTPUTS_BYTES):
+                oldest = next(iter(self._kept))
+                total -= self._kept.pop(oldest)
+                oldest.unlink(missing_ok=True)
+                self._say()
+
+    def _say(self) -> None:
+        """Leave word for who looks for a file that is gone."""
+        if not self._said and self._directory is not None:
+            self._said = True
+            with suppress(OSError):
+                Path(self._directory.name, "README").write_text(_DROPPED, encoding="utf-8")
+
+    def close(self) -> None:
+        """Remove all of them. Idempotent."""
+        with self._lock:
+            self._closed = True
+            directory, self._directory = self._directory, None
+            self._kept.clear()
+        if directory is not None:
+            directory.cleanup()
+
+
 class Spool:
     """A file that takes everything, or the first bytes of it.
 
@@ -121,7 +186,7 @@ class Spool:
         self.path = path
         self._limit = limit
         self._file: BinaryIO | None = None
-        self._size = 0
+        self.size = 0
         self.complete = True
 
     def add(self, data: bytes) -> None:
@@ -130,13 +195,13 @@ class Spool:
         Raises:
             OSError: the disk is full, or the directory cannot be written to.
         """
-        if self._limit is not None and self._size + len(data) > self._limit:
+        if self._limit is not None and self.size + len(data) > self._limit:
             self.complete = False
-            data = data[: max(0, self._limit - self._size)]
+            data = data[: max(0, self._limit - self.size)]
         if not data:
             return
         self._opened().write(data)
-        self._size += len(data)
+        self.size += len(data)
 
     def keep_all(self) -> None:
         """Keep everything from now on, in a file that is there; what was left out stays so."""
@@ -164,6 +229,7 @@ class Collector:
         max_output: characters kept of each; None: all.
         keep_file: makes the path for the file when it turns out to be needed; None: there is none.
         everything: the file is wanted from the first byte on, whole.
+        on_kept: is called once with the file's path and size when nothing comes any more, and it stays.
     """
 
     def __init__(
@@ -172,7 +238,10 @@ class Collector:
         *,
         keep_file: Callable[[], Path] | None = None,
         everything: bool = False,
+        on_kept: Callable[[Path, int], object] | None = None,
     ) -> None:
+        self._on_kept = on_kept
+        self._unkept = ""
         self._kept = {name: Kept(max_output) for name in StreamName}
         self._both = Kept(max_output)
         self._keep_file = keep_file
@@ -187,12 +256,29 @@ class Collector:
         self._both.add(data)
         if self._keep_file is None:
             return
-        if self._spool is not None:
-            self._spool.add(data)
-            return
-        self._before.append(data)
-        if self._both.total > self._threshold or self._everything:
-            self._spooled(self._keep_file())
+        try:
+            if self._spool is not None:
+                self._spool.add(data)
+                return
+            self._before.append(data)
+            if self._both.total > self._threshold or self._everything:
+                self._spooled(self._keep_file())
+        except OSError as error:
+            if self._everything:
+                raise
+            self._without_file(error)
+
+    def _without_file(self, error: OSError) -> None:
+        """Go on without a file that nobody has asked for; its command must not end for want of it."""
+        self._unkept = error.strerror or str(error)
+        self._keep_file = None
+        self._before.clear()
+        spool, self._spool = self._spool, None
+        if spool is not None:
+            with suppress(OSError):
+                spool.close()
+            with suppress(OSError):
+                spool.path.unlink(missing_ok=True)
 
     def _spooled(self, path: Path) -> Spool:
         self._spool = spool = Spool(path, None if self._everything else KEPT_OUTPUT)
@@ -220,20 +306,25 @@ class Collector:
         return text, cut
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the file. Idempotent."""
         if self._spool is not None:
             self._spool.close()
+            if (kept := self._on_kept) is not None and self._spool.path.exists():
+                self._on_kept = None
+                kept(self._spool.path, self._spool.size)
 
     def finish(self) -> dict[str, object]:
         """Close the file and return the fields of ``Result`` that hold output."""
         if self._spool is None and self._everything and self._keep_file is not None:
-            self._spool = Spool(self._keep_file(), None)
-            self._spool.path.write_bytes(b"")
-        self.close()
+            with suppress(FileNotFoundError):  # the environment was closed meanwhile
+                self._spool = Spool(self._keep_file(), None)
+                self._spool.path.write_bytes(b"")
         out, out_bytes, cut_out = self._kept[StreamName.STDOUT].finish(self._note)
         err, err_bytes, cut_err = self._kept[StreamName.STDERR].finish(self._note)
         both, both_bytes, cut_both = self._both.finish(self._note)
         truncated = cut_out or cut_err or cut_both
+        file = self._file_of(truncated)
+        self.close()
         return {
             "stdout": out,
             "stderr": err,
@@ -242,7 +333,7 @@ class Collector:
             "stderr_bytes": err_bytes,
             "output_bytes": both_bytes,
             "truncated": truncated,
-            "full_output": self._file_of(truncated),
+            "full_output": file,
         }
 
     def _file_of(self, truncated: bool) -> Path | None:
@@ -250,6 +341,7 @@ class Collector:
             return None
         if truncated or self._everything:
             return self._spool.path
+        self._spool.close()
         self._spool.path.unlink(missing_ok=True)
         return None
 
@@ -258,6 +350,8 @@ class Collector:
         if self._spool is not None:
             what = "everything" if self._spool.complete else f"the first {KEPT_OUTPUT // 2**20} MiB"
             where = f"; {what} is in {self._spool.path}"
+        elif self._unkept:
+            where = f"; no file could keep them: {self._unkept}"
         return f"\n[... {left_out} bytes left out{where} ...]\n"
 
 

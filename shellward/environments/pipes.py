@@ -35,7 +35,9 @@ class Life(Protocol):
 
 
 class PipeChannel:
-    """See Channel. Reads wait in epoll, also for the death of the process. Owns the descriptors.
+    """See Channel. Reads wait in epoll, also for the death of the process.
+
+    Owns the descriptors from when it was made: when that raises, they are still the caller's.
 
     Args:
         kind: of the backend, for what is said.
@@ -52,14 +54,17 @@ class PipeChannel:
         self._life = life
         self._streams = {stdout: StreamName.STDOUT, stderr: StreamName.STDERR}
         self._sizes = dict.fromkeys(self._streams, _READ)
-        self._epoll = select.epoll()
-        for descriptor in self._streams:
-            os.set_blocking(descriptor, False)
-            self._epoll.register(descriptor, select.EPOLLIN)
-        os.set_blocking(stdin, False)
         self._end = life.fileno()
-        self._epoll.register(self._end, select.EPOLLIN)
         self._dead = False
+        for descriptor in (stdin, stdout, stderr):
+            os.set_blocking(descriptor, False)
+        self._epoll = select.epoll()
+        try:
+            for descriptor in (*self._streams, self._end):
+                self._epoll.register(descriptor, select.EPOLLIN)
+        except BaseException:
+            self._epoll.close()
+            raise
 
     def fileno(self) -> int:
         """See Channel."""

@@ -66,7 +66,10 @@ def signal_text(signal: str) -> str:
 def read_info(lines: list[str]) -> ProcessInfo:
     """Make sense of what scripts/process.sh tells of one process."""
     name, where, status, doom, state, cwd, owner, now = lines
-    record = msgspec.json.decode(owner.encode(), type=Record)
+    try:
+        record = msgspec.json.decode(owner.encode(), type=Record)
+    except msgspec.DecodeError:  # cut off, or somebody else's: the process is there all the same
+        record = Record()
     if state == "begun":
         state = "running" if abs(time.time() - record.started) < _BEGINS else "lost"
     pid, _, born = where.partition(" ")
@@ -122,14 +125,23 @@ class Process(ProcessTerminal):
         environment: where it runs.
     """
 
-    def __init__(self, environment: "Environment", directory: str, *, pid: int, user: str | None, pty: bool) -> None:
+    def __init__(
+        self,
+        environment: "Environment",
+        directory: str,
+        *,
+        pid: int,
+        user: str | None,
+        pty: bool,
+        last: ProcessInfo | None = None,
+    ) -> None:
         self.environment = environment
         self.id = directory.rpartition("/")[2]
         self.pid = pid
         self.directory = directory
         self.user = user
         self.pty = pty
-        self._last: ProcessInfo | None = None
+        self._last = last
 
     def __repr__(self) -> str:
         return f"<Process {self.id} pid {self.pid} in {self.environment.handle}>"
@@ -143,7 +155,7 @@ class Process(ProcessTerminal):
             FileNotFoundError: it was removed.
             EnvironmentUnavailable: the sandbox is gone.
         """
-        if self._last is not None and not self._last.running:
+        if self._last is not None and self._last.state is ProcessState.ENDED:
             return self._last  # nothing more can happen to it
         answer = self.ask("sw_tell").splitlines()
         if len(answer) != LINES:
@@ -155,8 +167,8 @@ class Process(ProcessTerminal):
 
     def info(self) -> ProcessInfo:
         """Return what is known of it now, with the sizes of its output."""
-        sizes = [int(line) for line in self.ask("sw_sizes").split()]
         info = self.poll()
+        sizes = [int(line) for line in self.ask("sw_sizes").split()]
         out, err = (*sizes, 0, 0)[:2]
         return replace(info, bytes_out=out, bytes_err=err)
 
@@ -239,6 +251,20 @@ class Process(ProcessTerminal):
             EnvironmentUnavailable: it was gone before.
         """
         return process_io.follow(self.environment, self, self._output(stream), offset, timeout)
+
+    def whole(self, offset: int = 0, stream: StreamName | str = StreamName.STDOUT) -> Generator[bytes, None, None]:
+        """Yield all of its output that there is now, from ``offset`` on, as fast as the sandbox gives it.
+
+        Args:
+            offset: of the first byte; negative: so many before the end.
+            stream: ``stdout`` or ``stderr``.
+
+        Raises:
+            FileNotFoundError: it was removed.
+            ConnectionLost: the sandbox went away.
+            EnvironmentUnavailable: it was gone before.
+        """
+        return process_io.whole(self.environment, self, self._output(stream), offset)
 
     # -- acting --------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import errno
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
@@ -18,6 +18,7 @@ from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.encoding import script
 from shellward.environments.files import error_of
+from shellward.environments.foreign import foreign
 from shellward.environments.launching import ABSENT, Launch
 from shellward.environments.owner import owner, since
 from shellward.environments.process import LINES, Process, Record, read_info
@@ -31,10 +32,15 @@ if TYPE_CHECKING:
 
 _LIMIT: Final = 60.0
 """Seconds in which a process has to be there."""
+_SETTLE: Final = 5.0
+"""Seconds in which a supervisor that is there has to start its process, or to end."""
+_SETTLE_LOOK: Final = 0.02
 _MOST_TTL: Final = 10 * 365 * 86_400
 _SHOWN: Final = 8192
 _AHEAD: Final = 8
 """So many directories are made at once for processes to come: one program makes many as soon as one."""
+_TOGETHER: Final = 500
+"""So many processes are looked at in one call."""
 _NO_FORK: Final = re.compile(r"\bfork\b")
 """In what every shell complains of when there can be no further process."""
 _ID: Final = re.compile(r"[a-z0-9]{6,40}\Z")
@@ -215,16 +221,51 @@ class ProcessCalls:
         try:
             result = environment.run_on(shell, replace(call, launch=launch), None)
         except ConnectionLost as error:
-            raise ConnectionLost(f"{error}; as process {launch.id}", error.result) from error
+            lost = ConnectionLost(f"{error}; as process {launch.id}", error.result)
+            lost.__cause__ = error
+            process = self._settled(launch, shell.user, lost)
+            if process is None:
+                raise EnvironmentUnavailable(f"{error.__cause__ or error}; nothing was started") from error
+            return process
         said = result.stdout.split()
         if said == [ABSENT]:  # somebody has removed it: nothing was started
             return self._launch(shell, call, replace(launch, install=True))
-        if said[:1] != ["ok"] or len(said) < 2:  # noqa: PLR2004  # "ok PID START"
-            if result.stderr.strip() and not _NO_FORK.search(result.stderr):
-                raise error_of(result, launch.directory)
-            raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
-        self._installed = True
-        return Process(environment, launch.directory, pid=int(said[1]), user=shell.user, pty=launch.size is not None)
+        if said[:1] == ["ok"] and len(said) > 1 and said[1].isdecimal():  # "ok PID START"
+            self._installed = True
+            return Process(
+                environment, launch.directory, pid=int(said[1]), user=shell.user, pty=launch.size is not None
+            )
+        # The answer is lost, or there is none: it says nothing of the process.
+        unknown = ConnectionLost(f"the answer of the shell was lost; it may have been started, as process {launch.id}")
+        process = self._settled(launch, shell.user, unknown)
+        if process is not None:
+            return process
+        if result.stderr.strip() and not result.timed_out and not _NO_FORK.search(result.stderr):
+            raise error_of(result, launch.directory)
+        raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
+
+    def _settled(self, launch: Launch, user: str | None, unknown: ConnectionLost) -> Process | None:
+        """Find out what became of a process whose start was not answered; None: it has not begun, and will not.
+
+        Raises:
+            ConnectionLost: nobody can say; it is ``unknown``.
+        """
+        environment = self._all()
+        until = time.monotonic() + _SETTLE
+        try:
+            while (said := self.ask_processes(user, f"sw_settle {process_io.word(launch.directory)}").split()) == [
+                "wait"
+            ]:
+                if time.monotonic() > until:
+                    raise unknown
+                time.sleep(_SETTLE_LOOK)
+        except EnvironmentUnavailable as error:
+            raise unknown from error
+        if said == ["none"]:
+            return None
+        if said[:1] != ["pid"] or not said[1].isdecimal():
+            raise unknown
+        return Process(environment, launch.directory, pid=int(said[1]), user=user, pty=launch.size is not None)
 
     def process(self, name: str) -> Process:
         """Find a process by its id, whoever started it.
@@ -256,10 +297,50 @@ class ProcessCalls:
         found = [read_info(lines[at : at + LINES]) for at in range(0, len(lines) - LINES + 1, LINES)]
         return sorted(found, key=lambda info: info.started)
 
+    def process_ids(self) -> list[str]:
+        """Name the background processes of this place, of every client, in no order; one may be gone by now.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        environment = self._all()
+        root = process_io.word(environment.backend.processes)
+        lines = environment.ask_processes(None, f"sw_names {root}").split("\n")
+        return [name for line in lines if _ID.match(name := line.rstrip("/").rpartition("/")[2])]
+
+    def process_infos(self, names: Iterable[str]) -> list[ProcessInfo]:
+        """Return what is known now of some processes; those that are not there are left out.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        lines = [line for part in self._ask_of("sw_tells", names) for line in part.split("\n")[:-1]]
+        return [read_info(lines[at : at + LINES]) for at in range(0, len(lines) - LINES + 1, LINES)]
+
+    def not_running(self, names: Iterable[str]) -> list[str]:
+        """Name those of some processes that do not seem to run any more; cheap, so that many can be looked at.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        return [name for part in self._ask_of("sw_idle_ones", names) for name in part.split()]
+
+    def _ask_of(self, function: str, names: Iterable[str]) -> Iterator[str]:
+        environment = self._all()
+        root = process_io.word(environment.backend.processes)
+        wanted = [name for name in names if _ID.match(name)]
+        for at in range(0, len(wanted), _TOGETHER):
+            words = " ".join(wanted[at : at + _TOGETHER])
+            yield environment.ask_processes(None, f"{function} {root} {words}")
+
+    def process_of(self, info: ProcessInfo) -> Process:
+        """Return the process that ``info`` is about, without looking whether it is there."""
+        return self._found(info)
+
     def _found(self, info: ProcessInfo) -> Process:
         environment = self._all()
         directory = f"{environment.backend.processes}/{info.id}"
-        return Process(environment, directory, pid=info.pid, user=info.user, pty=info.pty)
+        return Process(environment, directory, pid=info.pid, user=info.user, pty=info.pty, last=info)
 
     # -- for the parts of this room ------------------------------------------------------------------------
 
@@ -309,7 +390,16 @@ class ProcessCalls:
         environment = self._all()
         environment.alive()
         argv = ["sh", "-c", script("follow.sh"), "shellward", path, str(offset)]
-        return environment.backend.open(argv, env={"SHELLWARD_COMMAND": f"{environment.id}.follow.0;"}, user=user)
+        with foreign(environment.kind, "the output of a process cannot be followed"):
+            return environment.backend.open(argv, env={"SHELLWARD_COMMAND": f"{environment.id}.follow.0;"}, user=user)
+
+    def printer(self, path: str, offset: int, user: str | None) -> "Channel":
+        """Open a channel that prints a file from an offset to its end."""
+        environment = self._all()
+        environment.alive()
+        skip = ["tail", "-c", f"+{offset + 1}", "--", path] if offset else ["cat", "--", path]
+        with foreign(environment.kind, "the output of a process cannot be read"):
+            return environment.backend.open(skip, env={"SHELLWARD_COMMAND": f"{environment.id}.print.0;"}, user=user)
 
 
 def _new_id() -> str:

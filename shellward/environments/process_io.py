@@ -13,6 +13,7 @@ from shellward.core.errors import ConfigError, ConnectionLost
 from shellward.core.types import Chunk, Log, StreamName
 from shellward.environments.call import make_call
 from shellward.environments.encoding import printf_escape, quote
+from shellward.environments.machine import descriptors
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
@@ -153,11 +154,34 @@ def follow(
                     until = read(environment, path, 0, 0).size
 
 
+def whole(environment: "Environment", process: "Process", path: str, offset: int) -> Generator[bytes, None, None]:
+    """Yield what there is of a file now, through a channel of its own; see ``Process.whole``."""
+    now = read(environment, path, min(offset, 0), 0)
+    at = now.offset if offset < 0 else min(offset, now.size)
+    left = now.size - at
+    if not left:
+        return
+    channel = environment.printer(path, at, process.user)
+    try:
+        while left > 0:
+            pieces = channel.read(None)
+            if pieces is None:
+                raise ConnectionLost("the connection to the sandbox ended")
+            for piece in pieces:
+                if piece.stream is StreamName.STDOUT and left > 0:
+                    wanted = piece.data[:left]
+                    left -= len(wanted)
+                    yield wanted
+    finally:
+        channel.close()
+
+
 class _Wake:
     """A descriptor that is readable once ``set`` was called."""
 
     def __init__(self) -> None:
-        self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        with descriptors("follow a process"):
+            self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._lock = threading.Lock()
         self._closed = False
 

@@ -1,6 +1,7 @@
 """The terminal of a background process: its size, its screen, its keys. Part of ``Process``."""
 
 import errno
+import time
 from typing import TYPE_CHECKING, Final, cast
 
 from shellward.core.errors import Unsupported
@@ -9,11 +10,15 @@ from shellward.terminal.screen import SCROLLBACK, Screen
 
 if TYPE_CHECKING:
     from shellward.environments.base import PtySize
+    from shellward.environments.foreground import Foreground
     from shellward.environments.process import Process
     from shellward.terminal.screen import Snapshot
 
 _DRAWN: Final = 1 << 20
 """Bytes of output that a screen is drawn from."""
+_START_LIMIT: Final = 5.0
+"""Seconds in which its holder makes a terminal for a process that has begun."""
+_LOOK: Final = 0.02
 
 
 class ProcessTerminal:
@@ -78,6 +83,57 @@ class ProcessTerminal:
         self._needs_terminal("paste into")
         bracketed = self._drawn(0)[0].bracketed_paste
         return self._all().write(encode_paste(text.encode("utf-8", "surrogateescape"), bracketed=bracketed), timeout)
+
+    def signal_foreground(self, signal: str) -> None:
+        """Send a signal to the foreground job of its terminal; ``signal`` sends one to the process itself.
+
+        Args:
+            signal: its name: ``INT``, ``TERM``, ``STOP``, ...
+
+        Raises:
+            ConfigError: there is no such signal.
+            ProcessLookupError: it has ended, or nothing is in the foreground.
+            PermissionError: the job is another user's, as with sudo.
+            Unsupported: it has no terminal, or the sandbox does not show what is at its terminals.
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        from shellward.environments.process import signal_text
+
+        self._foreground("signal the foreground job of").signal(signal_text(signal))
+
+    def echo(self) -> bool:
+        """Return whether its terminal shows what is typed; where a password is asked for, it mostly does not.
+
+        Raises:
+            ProcessLookupError: it has ended.
+            Unsupported: it has no terminal, the sandbox does not show it, or has no ``stty``.
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        return self._foreground("see the echo of").echo()
+
+    def set_echo(self, on: bool) -> None:  # what it is set to
+        """Let its terminal show what is typed, or not. The program may change it, as shells do at their prompt.
+
+        Raises:
+            ProcessLookupError, Unsupported, EnvironmentUnavailable: see ``echo``.
+        """
+        self._foreground("set the echo of").echo(on)
+
+    def _foreground(self, what: str) -> "Foreground":
+        from shellward.environments.foreground import Foreground
+
+        self._needs_terminal(what)
+        process = self._all()
+        control = process.environment.control(process.user)
+        until = time.monotonic() + _START_LIMIT
+        while (since := process.ask("sw_supervised").strip()) == "wait" and time.monotonic() < until:
+            time.sleep(_LOOK)
+
+        def ask(text: str) -> str:
+            return control.ask("foreground.sh", text)
+
+        started = int(since) if since.isdecimal() else 0
+        return Foreground(ask, f"SHELLWARD_PROCESS={process.id}", started, process.environment.kind, process.id)
 
     def _needs_terminal(self, what: str) -> None:
         process = self._all()

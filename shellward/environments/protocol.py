@@ -65,13 +65,15 @@ class Finished(NamedTuple):
         status: exit status.
         cwd: where the shell stands.
         wrong_cwd: an errno, when the directory it was to run in cannot be entered, and it has not run; else 0.
-        saved: False when it could not change the state, so that the one saved before it holds.
+        saved: False when it could not change the state, or ``kept`` is False: the one saved before it holds.
+        kept: False when it may have changed the state, and there was no room to save that.
     """
 
     status: int
     cwd: str
     wrong_cwd: int
     saved: bool = True
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +296,8 @@ class Conversation:
         # Where $PWD does not name the directory, the shell's own "pwd" has told it, with a newline after it.
         told = signs.endswith(b"+")
         wrong = signs[:-1] if told else signs
+        failed = wrong.endswith(b"!")
+        wrong = wrong[:-1] if failed else wrong
         unsaved = wrong.endswith(b"=")
         wrong = wrong[:-1] if unsaved else wrong
         if not (space and status.isdigit() and wrong.isdigit() and len(status) <= _DIGITS and len(wrong) <= _DIGITS):
@@ -302,9 +306,10 @@ class Conversation:
         self.phase = Phase.IDLE
         self._expect()
         place = cwd.removesuffix(b"\n") if told else cwd
-        if not unsaved:
+        saved = not (unsaved or failed)
+        if saved:
             self.saved = self.count
-        return Finished(int(status), place.decode("utf-8", "surrogateescape"), int(wrong), not unsaved)
+        return Finished(int(status), place.decode("utf-8", "surrogateescape"), int(wrong), saved, not failed)
 
     def _channel_marker(self, fields: bytes) -> Event | None:
         kind, _, rest = fields.partition(b" ")

@@ -4,7 +4,7 @@ Nothing reads behind the caller's back: each call takes what has come meanwhile,
 of its terminal. What nobody has read stays in the kernel, and the program waits, as it would for a slow terminal.
 """
 
-import re
+import errno
 import select
 import threading
 import time
@@ -12,13 +12,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
-from shellward.core.errors import ConnectionLost
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported, beside
 from shellward.environments.base import Channel, PtySize
+from shellward.environments.foreground import Foreground
+from shellward.environments.process import signal_text
 from shellward.environments.pty_kept import Kept
 from shellward.terminal.keys import END_OF_INPUT, INTERRUPT, encode_key, encode_paste
 from shellward.terminal.screen import SCROLLBACK, Screen, Snapshot
 
 if TYPE_CHECKING:
+    import re
     from pathlib import Path
 
     from shellward.terminal.asciicast import Recording
@@ -29,6 +32,8 @@ _WRITE_LIMIT: Final = 30.0
 _SMALL: Final = 1024
 """Bytes that a terminal's input takes at once; for more, its output may have to be read meanwhile."""
 _SLICE: Final = 0.05
+_STATUS_LIMIT: Final = 1.0
+"""Seconds in which an exit status comes behind the end of a stream."""
 
 
 class PtySession:
@@ -41,6 +46,7 @@ class PtySession:
         command: as people read it.
         size: of the terminal.
         kill: ends all its processes in the sandbox.
+        foreground: what is at the terminal; None: nobody knows.
         gate: is given what is to be typed, and returns what may be sent; it raises for what may not.
         emulate: keep a screen and answer the program's questions; False where another terminal does.
         scrollback: lines kept after they scrolled off.
@@ -63,6 +69,7 @@ class PtySession:
         command: str,
         size: PtySize,
         kill: Callable[[str], None],
+        foreground: Foreground | None = None,
         gate: Callable[[bytes], bytes] | None = None,
         emulate: bool = True,
         scrollback: int = SCROLLBACK,
@@ -76,6 +83,7 @@ class PtySession:
         self.on_data: Callable[[bytes], None] | None = None
         self._channel = channel
         self._kill = kill
+        self._foreground = foreground
         self._gate = gate
         self._screen = Screen(size.rows, size.columns, scrollback=scrollback) if emulate else None
         self._raw = Kept(_KEPT)
@@ -87,8 +95,9 @@ class PtySession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            self.close()
 
     def __repr__(self) -> str:
         return f"<PtySession {self.command!r}{' ended' if self._ended else ''}>"
@@ -154,6 +163,50 @@ class PtySession:
         """Press Ctrl-D: at the beginning of a line, the end of the input."""
         self.write(END_OF_INPUT)
 
+    def signal_foreground(self, signal: str) -> None:
+        """Send a signal to the foreground job: what Ctrl-C would reach, and nothing else that was started here.
+
+        At the prompt of a shell that is the shell.
+
+        Args:
+            signal: its name: ``INT``, ``TERM``, ``STOP``, ...
+
+        Raises:
+            ConfigError: there is no such signal.
+            ProcessLookupError: the program has ended, or nothing is in the foreground.
+            PermissionError: the job is another user's, as with sudo.
+            Unsupported: the sandbox does not show what is at its terminals.
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        name = signal_text(signal)
+        self._at_terminal("signal the foreground job of a terminal").signal(name)
+
+    def echo(self) -> bool:
+        """Return whether the terminal shows what is typed; where a password is asked for, it mostly does not.
+
+        Raises:
+            ProcessLookupError: the program has ended.
+            Unsupported: the sandbox does not show it, or has no ``stty``.
+            EnvironmentUnavailable: the sandbox is gone.
+        """
+        return self._at_terminal("see the echo of a terminal").echo()
+
+    def set_echo(self, on: bool) -> None:  # what it is set to
+        """Let the terminal show what is typed, or not. The program may change it, as shells do at their prompt.
+
+        Raises:
+            ProcessLookupError, Unsupported, EnvironmentUnavailable: see ``echo``.
+        """
+        self._at_terminal("set the echo of a terminal").echo(on)
+
+    def _at_terminal(self, what: str) -> Foreground:
+        self.take(0)
+        if self._ended:
+            raise ProcessLookupError(errno.ESRCH, "the program at the terminal has ended", self.command)
+        if self._foreground is None:
+            raise Unsupported(what, "these")
+        return self._foreground
+
     def resize(self, rows: int, columns: int) -> None:
         """Change the size; the program gets SIGWINCH.
 
@@ -208,18 +261,17 @@ class PtySession:
         """Wait until something stands on the screen.
 
         Args:
-            what: text, or an expression that is searched for in the screen's text.
+            what: text, or an expression that is searched for in the screen's text; see ``Snapshot.shows``.
             timeout: seconds.
 
         Returns:
             The screen on which it stands; None when it did not appear in time, or before the end.
         """
-        found = re.compile(re.escape(what)) if isinstance(what, str) else what
         until = time.monotonic() + timeout
         while True:
             more = self.take(0)
             shown = self.snapshot()
-            if found.search(shown.text):
+            if shown.shows(what):
                 return shown
             left = until - time.monotonic()
             if self._ended or left <= 0:
@@ -255,7 +307,7 @@ class PtySession:
             timeout: seconds; None: for ever.
 
         Returns:
-            Its exit status (128 + n for signal n); None when the time is up.
+            Its exit status (128 + n for signal n); None when the time is up, or when ``close`` has ended it.
 
         Raises:
             ConnectionLost: the sandbox went away.
@@ -297,6 +349,7 @@ class PtySession:
             return
         self.closing = True
         try:
+            self._look()
             if not self._told:
                 self._kill("HUP")
         finally:
@@ -393,6 +446,20 @@ class PtySession:
                 writer.join(_SLICE)
         if failed:
             raise failed[0]
+
+    def _look(self) -> None:
+        """Learn the exit status of a program that has ended by itself: nobody could say it once it is closed."""
+        if self._status is not None or not self._reading.acquire(timeout=_SLICE):  # else whoever reads learns it
+            return
+        try:
+            until = time.monotonic() + _SLICE  # what prints on and on has not ended
+            while self.take(0) and time.monotonic() < until:
+                pass
+        finally:
+            self._reading.release()
+        if self._ended:
+            with suppress(EnvironmentUnavailable):
+                self._status = self._channel.wait(_STATUS_LIMIT)
 
     def _tell(self) -> None:
         told, self._told = self._told, True

@@ -16,6 +16,8 @@ from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.control import Control, Target, kill_tree
 from shellward.environments.encoding import encode_text, quote
+from shellward.environments.foreground import Foreground
+from shellward.environments.foreign import foreign
 from shellward.environments.pty import PtySession
 from shellward.environments.pty_run import PtyRun
 from shellward.environments.pty_script import AtTerminal, argv_of
@@ -28,6 +30,15 @@ if TYPE_CHECKING:
 _START_LIMIT: Final = 5.0
 _LOOK: Final = 0.02
 _numbers = itertools.count(1)
+
+
+def new_mark(environment: str) -> str:
+    """Make the mark of what will run at a terminal.
+
+    Args:
+        environment: its id.
+    """
+    return f"{environment}.pty-{secrets.token_hex(4)}.{next(_numbers)};"
 
 
 def size_of(pty: bool | PtySize) -> PtySize:
@@ -138,7 +149,7 @@ class PtyCalls:
         self.ready(shell)
         number = None if start is None else start.number
         start = start or self.start_of(shell)
-        mark = f"{self.id}.pty-{secrets.token_hex(4)}.{next(_numbers)};"
+        mark = call.mark or new_mark(self.id)
         cwd = call.cwd or start.cwd
         if not cwd.startswith("/"):
             cwd = f"{start.cwd.rstrip('/')}/{cwd}"
@@ -154,14 +165,29 @@ class PtyCalls:
             saved=start.saved,
             number=number,
         )
-        channel = self.backend.open(argv_of(wanted), env={"SHELLWARD_COMMAND": mark}, user=shell.user, pty=size)
+        argv = argv_of(wanted)
+        with foreign(self.kind, "no program could be started at a terminal"):
+            channel = self.backend.open(argv, env={"SHELLWARD_COMMAND": mark}, user=shell.user, pty=size)
         target = Target(f"SHELLWARD_COMMAND={mark}", -1, -1, since)
 
         def kill(first: str) -> None:
             _await_start(session, control, target)
             kill_tree(control, target, first)
 
-        session = PtySession(channel, command=call.shown, size=size, kill=kill, gate=call.screen, emulate=emulate)
+        def ask(text: str) -> str:
+            _await_start(session, control, target)
+            return control.ask("foreground.sh", text)
+
+        foreground = Foreground(ask, target.mark, since, self.kind, call.shown)
+        session = PtySession(
+            channel,
+            command=call.shown,
+            size=size,
+            kill=kill,
+            foreground=foreground,
+            gate=call.screen,
+            emulate=emulate,
+        )
         return session
 
     def _shell_at_terminal(self: "Environment") -> str:  # type: ignore[misc]
@@ -221,7 +247,7 @@ class PtyCalls:
         call = replace(call, at_terminal=True)
         session = self.open_at_terminal(call, size, user=user, like=like, emulate=False)
         cwd = self.cwd if like is None else like.cwd
-        return PtyRun(call, session, typed=bytes(typed or b""), cwd=cwd, spool=self._output_file, why=self.why_lost)
+        return PtyRun(call, session, typed=bytes(typed or b""), cwd=cwd, files=self.outputs, why=self.why_lost)
 
     def close_terminals(self: "Environment", like: "Shell | None" = None) -> None:  # type: ignore[misc]
         """End what runs at terminals of this environment: all of it, or what began with one session's state."""

@@ -3,13 +3,12 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk, Result, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
-from shellward.environments.output import Decoder
+from shellward.environments.output import Decoder, OutputFiles
 from shellward.environments.pty import PtySession
 from shellward.environments.running import INTERRUPTED, TIMED_OUT, new_collector
 
@@ -26,7 +25,7 @@ class PtyRun:
         session: where; nothing of it was read, and it is closed with this.
         typed: what is typed, with Ctrl-D after it.
         cwd: directory of the session that it began with.
-        spool: makes a path for the file with the full output.
+        files: where the full output goes when the call names no file of its own.
         why: says why a connection was lost.
 
     Attributes:
@@ -43,13 +42,13 @@ class PtyRun:
         *,
         typed: bytes,
         cwd: str,
-        spool: Callable[[], Path],
+        files: OutputFiles,
         why: Callable[[str], str],
     ) -> None:
         self.session = session
         # As a person would who has nothing (more) to say: in the middle of a line, Ctrl-D sends that.
         self.typed = typed + (_END if typed.endswith(b"\n") or not typed else _END + _END)
-        self.collector = new_collector(call, spool)
+        self.collector = new_collector(call, files)
         self.on_output: OnOutput | None = None
         self._call = call
         self._cwd = cwd
@@ -75,7 +74,7 @@ class PtyRun:
         except BaseException as error:
             with suppress(EnvironmentUnavailable):  # gone, and the command with it
                 self.session.close()
-            if isinstance(error, ConnectionLost):
+            if isinstance(error, EnvironmentUnavailable):
                 raise self.lost(error) from error
             raise
         finally:
@@ -128,7 +127,7 @@ class PtyRun:
             **self.collector.finish(),  # type: ignore[arg-type]
         )
 
-    def lost(self, error: ConnectionLost) -> ConnectionLost:
+    def lost(self, error: EnvironmentUnavailable) -> ConnectionLost:
         """Return the error that says what a lost connection means for it, with the output so far."""
         duration = time.monotonic() - self._began
         said = self.collector.finish()

@@ -9,6 +9,12 @@ from shellward.environments.encoding import DIALECTS, dialect_of, encode_text, q
 
 TERM: Final = "xterm-256color"
 """What our screen understands, and nearly every sandbox knows."""
+_LOCALE: Final = (
+    b'if [ -z "${LC_ALL-}${LC_CTYPE-}${LANG-}" ]&&{ [ -d /usr/lib/locale/C.utf8 ]||[ -d /usr/lib/locale/C.UTF-8 ];}\n'
+    b"then export LC_CTYPE=C.UTF-8;fi\n"
+)
+"""Our screen is UTF-8, and so are programs that are told of it. Containers mostly tell nothing: then glibc takes ASCII,
+where musl takes UTF-8. Of its two directories, the second is Debian's before glibc 2.35. As in scripts/terminal.sh."""
 _MOST_TEXT: Final = 100_000
 """Bytes: one argument of a program holds 128 KiB (execve(2)), and the session's own part is in it, too."""
 
@@ -60,7 +66,7 @@ def _begin(wanted: AtTerminal, text: bytes) -> bytes:
     enter = b"cd -- " + quote(encode_text(wanted.cwd, "cwd")) + b"||exit 125\n"
     evaluate = b'eval "$__sw_X"' + quote(text) + b"\n"
     # What the session knew of another terminal's size is none of this one's.
-    after = b"unset COLUMNS LINES\n" + exports + enter
+    after = b"unset COLUMNS LINES\n" + exports + _LOCALE + enter
     if wanted.saved is None:
         return b"__sw_X=\n" + after + evaluate
     return _state(wanted.saved, wanted) + after + b'if [ -n "$__sw_o" ];then set "-$__sw_o";fi\n' + evaluate

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from shellward.core.errors import ConfigError
 from shellward.core.types import EnvironmentInfo
 from shellward.environments.base import Diagnosis
+from shellward.environments.foreign import foreign
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shellward.environments.base import Backend, BackendFactory, OnStep
     from shellward.environments.environment import Environment
 
@@ -53,7 +56,14 @@ def create(kind: str, *, progress: "OnStep | None" = None, **config: object) -> 
     from shellward.environments.environment import of
 
     shell = config.get("shell", "auto")
-    return of(backend(kind).create(config, progress), str(shell))
+    return of(create_backend(kind, config, progress), str(shell))
+
+
+def create_backend(kind: str, config: "Mapping[str, object]", progress: "OnStep | None" = None) -> "Backend":
+    """Make a sandbox; see ``create``."""
+    module = backend(kind)
+    with foreign(kind, "an environment could not be made"):
+        return module.create(config, progress)
 
 
 def attach(handle: str, *, shell: str | None = None) -> "Environment":
@@ -85,7 +95,9 @@ def attach_backend(handle: str) -> "Backend":
     kind, _, rest = handle.partition(":")
     if not rest:
         raise ConfigError(f"handle: {handle!r} is not of the form kind:id")
-    return backend(kind).attach(handle)
+    module = backend(kind)
+    with foreign(kind, f"{handle} could not be reached"):
+        return module.attach(handle)
 
 
 def remove(handle: str) -> bool:
@@ -99,7 +111,45 @@ def remove(handle: str) -> bool:
     kind, _, rest = handle.partition(":")
     if not rest:
         raise ConfigError(f"handle: {handle!r} is not of the form kind:id")
-    return backend(kind).remove(handle)
+    module = backend(kind)
+    with foreign(kind, f"{handle} could not be removed"):
+        return module.remove(handle)
+
+
+def engine_of(handle: str) -> str:
+    """Return the id of the engine that would be asked for a handle now; empty: the handle itself says who keeps it.
+
+    Raises:
+        EnvironmentUnavailable: it does not answer.
+    """
+    from shellward.environments.base import Locating
+
+    kind = handle.partition(":")[0]
+    factory = backend(kind)
+    with foreign(kind, "the engine could not be asked"):
+        return factory.engine(handle) if isinstance(factory, Locating) else ""
+
+
+def forget(handle: str) -> bool:
+    """Drop an environment from the list that this machine keeps, without reaching it; False when it is not there.
+
+    Raises:
+        Unsupported: environments of this kind are listed by their engine.
+    """
+    from shellward.core.errors import Unsupported
+    from shellward.environments.base import Forgetting
+
+    kind = handle.partition(":")[0]
+    factory = backend(kind)
+    if not isinstance(factory, Forgetting):
+        raise Unsupported("be forgotten", kind, "whoever keeps them lists them; remove them there")
+    return factory.forget(handle)
+
+
+def _listed(kind: str) -> list[EnvironmentInfo]:
+    module = backend(kind)
+    with foreign(kind, "environments could not be listed"):
+        return list(module.list_environments())
 
 
 def list_environments(kind: str | None = None) -> list[EnvironmentInfo]:
@@ -109,11 +159,11 @@ def list_environments(kind: str | None = None) -> list[EnvironmentInfo]:
         EnvironmentUnavailable: ``kind`` was named and does not work here.
     """
     if kind is not None:
-        return list(backend(kind).list_environments())
+        return _listed(kind)
     found: list[EnvironmentInfo] = []
     for each in BACKENDS:
         if backend(each).doctor().works:
-            found += backend(each).list_environments()
+            found += _listed(each)
     return found
 
 

@@ -6,19 +6,20 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import HAD_BEGUN, NOTHING_RAN, ConnectionLost, EnvironmentUnavailable
 from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import end_execution
-from shellward.environments.encoding import Request
+from shellward.environments.encoding import UNKEPT, Request
 from shellward.environments.execution import Execution, Outcome, Sink
 from shellward.environments.feeder import Feeder
-from shellward.environments.output import Collector, Decoder
-from shellward.environments.shell import Shell
+from shellward.environments.output import Collector, Decoder, OutputFiles
+from shellward.environments.shell import START_LIMIT, Shell, Silent, within
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
@@ -29,6 +30,9 @@ INTERRUPTED = 130
 KILLED = 143
 _STATUS = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "killed": KILLED}
 _AFTER_KILL = 5.0
+PATIENCE = 0.8
+"""Seconds beyond a command's time limit in which a sandbox has to answer; then the caller hears of it."""
+_LOOK_LIMIT = 2.0
 _FIRST_LOOK = 2.0
 _SECOND_LOOK = 0.2
 _SELDOM = 60.0
@@ -36,20 +40,19 @@ _NOTICE = re.compile(rb"^(?:[^\n]*: line \d+: +\d+ )?(?:Terminated|Killed|Interr
 """What a shell remarks of the process that we ended; the command did not print it."""
 
 
-def new_collector(call: Call, spool: Callable[[], Path]) -> Collector:
+def new_collector(call: Call, files: OutputFiles) -> Collector:
     """Make what keeps a call's output as it asks for it.
 
     Args:
         call: the call.
-        spool: makes a path for the file with the full output, where the call names none.
+        files: where the full output goes when the call names no file of its own.
     """
     wanted = call.full_output
-    place: Callable[[], Path] | None = spool
     if wanted is False:
-        place = None
-    elif isinstance(wanted, str | Path):
-        place = Path(wanted).absolute
-    return Collector(call.max_output, keep_file=place, everything=wanted is not None and wanted is not False)
+        return Collector(call.max_output)
+    if isinstance(wanted, str | Path):
+        return Collector(call.max_output, keep_file=Path(wanted).absolute, everything=True)
+    return Collector(call.max_output, keep_file=files.new, everything=wanted is True, on_kept=files.keep)
 
 
 class Run:
@@ -60,7 +63,7 @@ class Run:
         shell: on which shell; its lock is held.
         saved: state to begin with, when the shell is one of the pool.
         base_cwd: what a relative directory is relative to.
-        spool: makes a path for the file with the full output.
+        files: where the full output goes when the call names no file of its own.
         on_output: is called with each piece of output.
         state_number: of the one state that is meant by ``saved``; None: the newest.
         bash: the shell is bash; matters for a background process only.
@@ -77,7 +80,7 @@ class Run:
         pooled: bool,
         saved: str | None,
         base_cwd: str,
-        spool: Callable[[], Path],
+        files: OutputFiles,
         on_output: OnOutput | None,
         state_number: int | None = None,
         bash: bool = True,
@@ -88,7 +91,7 @@ class Run:
         self._pooled = pooled
         self._on_output = on_output
         self._decoders = {name: Decoder() for name in StreamName} if on_output else {}
-        self._spool = spool
+        self._files = files
         self._collector: Collector | None = None
         self.stdin_file: str | None = None
         stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
@@ -121,13 +124,19 @@ class Run:
         )
 
     @property
+    def patience(self) -> float | None:
+        """Seconds in which the sandbox has to take the command; None: it has no time limit."""
+        limit = self.call.timeout
+        return None if limit is None else limit + PATIENCE
+
+    @property
     def collector(self) -> Collector:
         """What is kept of the output."""
         return self._collector or self.prepare()
 
     def prepare(self) -> Collector:
         """Make what the output needs; best when the command is on its way, since nobody waits then."""
-        self._collector = new_collector(self.call, self._spool)
+        self._collector = new_collector(self.call, self._files)
         return self._collector
 
     def sink(self, stream: StreamName, data: bytes) -> None:
@@ -146,11 +155,12 @@ class Run:
 
         Raises:
             FileNotFoundError, NotADirectoryError, PermissionError: the directory asked for cannot be entered.
+            OSError: standard input cannot be kept in the sandbox, and the command has not run.
         """
         duration = time.monotonic() - execution.started
         if outcome.wrong_cwd:
             self.collector.close()
-            raise OSError(outcome.wrong_cwd, os.strerror(outcome.wrong_cwd), self.request.cwd)
+            raise self._refused(outcome.wrong_cwd)
         status = _STATUS.get(outcome.ended_by or "", outcome.status)
         result = Result(
             command=self.call.shown,
@@ -166,6 +176,17 @@ class Run:
         if self.on_end is not None:
             self.on_end(result)
         return result
+
+    def _refused(self, number: int) -> OSError:
+        """Return the error for a command that the shell has not run."""
+        if number < UNKEPT:
+            error = OSError(number, os.strerror(number), self.request.cwd)
+        else:
+            number -= UNKEPT
+            what = "standard input cannot be kept in the sandbox's scratch directory; nothing has run"
+            error = OSError(number, f"{os.strerror(number)}: {what}", self.shell.directory)
+        error.add_note(NOTHING_RAN)
+        return error
 
     def _shell_event(self, outcome: Outcome) -> ShellEvent | None:
         """What happened to the shell in this command, or between it and the one before."""
@@ -198,7 +219,7 @@ def drive(run: Run, environment: "Environment") -> Result:
         ConnectionLost: the sandbox went away; the command may have run.
         EnvironmentUnavailable: the sandbox was gone before; it has not run.
     """
-    environment.ready(run.shell)
+    environment.ready(run.shell, run.patience)
     if run.source is None:
         return _carry_out(run, environment, None)
     with ExitStack() as stack:
@@ -209,6 +230,7 @@ def _carry_out(run: Run, environment: "Environment", feeder: Feeder | None) -> R
     try:
         execution = _execute(run, environment)
         if feeder is not None and feeder.error is not None:
+            feeder.error.add_note(HAD_BEGUN)
             raise feeder.error
         # Whoever else ends this command must be done with it before the next one begins.
         execution.wait_settled(_AFTER_KILL)
@@ -224,11 +246,16 @@ def _execute(run: Run, environment: "Environment") -> Execution:
     shell = run.shell
     execution = None
     try:
-        execution = shell.begin(run.request)
+        execution = shell.begin(run.request, run.patience or START_LIMIT)
         _follow(run, execution, environment)
     except ConnectionLost as error:
         shell.close()
         raise run.lost(execution, environment.why_lost(str(error))) from error
+    except EnvironmentUnavailable as error:
+        # Of the shell that looks after this one: what was sent here may have run.
+        if execution is None:
+            raise
+        raise lost_beside(run, execution, environment, error) from error
     except BaseException as error:
         # Ctrl-C, or an error in the caller's on_output: the command ends first, inside the sandbox. Also when it was
         # cut off while it was sent: how much of it the shell has read, nobody knows.
@@ -239,6 +266,14 @@ def _execute(run: Run, environment: "Environment") -> Execution:
     finally:
         shell.execution = None
     return execution
+
+
+def lost_beside(
+    run: Run, execution: Execution, environment: "Environment", error: EnvironmentUnavailable
+) -> ConnectionLost:
+    """End a command as far as possible when something else than its own connection failed; returns what to raise."""
+    abort(execution, environment, run.shell, by_user=False)
+    return run.lost(execution, environment.why_lost(str(error)))
 
 
 def feed(run: Run, environment: "Environment", stack: ExitStack) -> Feeder | None:
@@ -288,9 +323,11 @@ class WedgeWatch:
         self._interval = _FIRST_LOOK
         self._next = time.monotonic() + self._interval
         self._suspect = False
+        self._deadline: float | None = None
 
     def patience(self, left: float | None) -> float:
         """Seconds to wait for output, when ``left`` are left of the command's limit."""
+        self._deadline = None if left is None else time.monotonic() + left
         until = max(0.0, self._next - time.monotonic())
         return until if left is None else min(left, until)
 
@@ -302,7 +339,16 @@ class WedgeWatch:
         """Look, if it is time to; True when the shell was found idle twice in a row."""
         if not self.due() or execution.outcome is not None or execution.died:
             return False
-        idle = environment.control(run.shell.user).idle(execution)
+        # Not beyond the command's own limit. A sandbox that is silent has not lost the command: it may be paused.
+        limit = _LOOK_LIMIT
+        if self._deadline is not None:
+            limit = min(limit, self._deadline - time.monotonic())
+            if limit <= 0:
+                return False
+        try:
+            idle = within(limit, partial(environment.control(run.shell.user).idle, execution))
+        except Silent:
+            idle = False
         if idle and self._suspect:
             return True
         self._suspect = idle
@@ -315,10 +361,14 @@ def end(run: Run, execution: Execution, environment: "Environment", reason: str)
     """End the command's whole process tree from the thread that reads its channel."""
     shell = run.shell
     pause = _reading(shell, execution, run.sink)
+    patience = _AFTER_KILL
     if execution.end(reason):
         control = environment.control(shell.user)
-        end_execution(control, shell, execution, "TERM" if reason == "timeout" else "INT", pause)
-    _read_on(shell, execution, run.sink, _AFTER_KILL)
+        try:
+            end_execution(control, shell, execution, "TERM" if reason == "timeout" else "INT", pause, limit=PATIENCE)
+        except Silent:
+            patience = 0.0
+    _read_on(shell, execution, run.sink, patience)
     if execution.outcome is None:
         shell.close()  # a fresh channel for the next command; this one's output is complete as far as it came
         execution.outcome = Outcome(-1, shell.cwd, event=ShellEvent.STATE_LOST, ended_by=execution.ended_by)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError
 from shellward.core.types import Stats
+from shellward.environments.foreign import foreign
 
 if TYPE_CHECKING:
     from shellward.environments.environment import Environment
@@ -21,7 +22,8 @@ class SandboxCalls:
             Unsupported: see ``capabilities.snapshot``.
         """
         self.alive()
-        return self.backend.snapshot()
+        with foreign(self.kind, "no snapshot could be taken"):
+            return self.backend.snapshot()
 
     def restore(self: "Environment", snapshot: str) -> None:  # type: ignore[misc]
         """Go back to a snapshot. All processes end; the sessions begin afresh, and the handle may change.
@@ -31,7 +33,8 @@ class SandboxCalls:
             Unsupported: see ``capabilities.snapshot``.
         """
         self.alive()
-        self.backend.restore(snapshot)
+        with foreign(self.kind, "the snapshot could not be restored"):
+            self.backend.restore(snapshot)
         self.begin_afresh()
 
     def expose(self: "Environment", port: int) -> str:  # type: ignore[misc]
@@ -43,7 +46,8 @@ class SandboxCalls:
         self.alive()
         if not 0 < port < _PORTS:
             raise ConfigError(f"port: from 1 to {_PORTS - 1}, not {port!r}")
-        return self.backend.expose(port)
+        with foreign(self.kind, "the port could not be reached"):
+            return self.backend.expose(port)
 
     def stats(self: "Environment") -> Stats:  # type: ignore[misc]
         """Return what the environment uses now.
@@ -52,4 +56,5 @@ class SandboxCalls:
             Unsupported: see ``capabilities.stats``.
         """
         self.alive()
-        return self.backend.stats()
+        with foreign(self.kind, "nobody knows what it uses"):
+            return self.backend.stats()

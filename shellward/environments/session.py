@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from shellward.core.errors import beside
 from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Result
 from shellward.environments.base import PtySize
@@ -33,8 +34,9 @@ class Session(SessionPty):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            self.close()
 
     @property
     def cwd(self) -> str:

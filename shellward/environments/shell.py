@@ -1,20 +1,77 @@
 """One warm shell at the end of a channel. Blocks in the caller's thread."""
 
+import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar, cast
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import ShellEvent
 from shellward.environments.base import Backend, Channel, Piece
 from shellward.environments.encoding import Request, script
 from shellward.environments.execution import MOST_STARTS, Execution, Sink
+from shellward.environments.foreign import foreign
 from shellward.environments.protocol import Conversation, Died, Phase, Ready
+
+T = TypeVar("T")
 
 START_LIMIT = 30.0
 """Seconds in which a shell has to be there."""
 _MOST_WORDS = 400
+_NO_DESCRIPTORS = 123
+"""Exit status of scripts/bash.sh when the two descriptors that it needs are above the limit."""
+
+
+class Silent(EnvironmentUnavailable):
+    """The sandbox has not answered within the time that there was; it may do so yet."""
+
+
+class SilentInMidCall(ConnectionLost, Silent):
+    """The same, of something that was sent and may have been done."""
+
+
+def within(limit: float, work: Callable[[], T], late: Callable[[T], object] | None = None) -> T:
+    """Do something that may wait for the sandbox, and for so long at the most.
+
+    Args:
+        limit: seconds.
+        work: what to do; it goes on in a thread of its own when it takes longer.
+        late: is given what comes when nobody waits any more.
+
+    Raises:
+        Silent: it takes longer.
+    """
+    ended: queue.SimpleQueue[tuple[T, None] | tuple[None, BaseException]] = queue.SimpleQueue()
+    lock = threading.Lock()
+    given_up = False
+
+    def carry() -> None:
+        try:
+            value = work()
+        except BaseException as error:  # noqa: BLE001  # raised in the caller's thread
+            ended.put((None, error))
+            return
+        with lock:
+            if not given_up:
+                ended.put((value, None))
+                return
+        if late is not None:
+            late(value)
+
+    threading.Thread(target=carry, name="shellward-asking", daemon=True).start()
+    try:
+        value, error = ended.get(timeout=limit)
+    except queue.Empty:
+        with lock:
+            given_up = True
+        if ended.empty():
+            raise Silent("the sandbox does not answer") from None
+        value, error = ended.get()  # in the last moment
+    if error is not None:
+        raise error
+    return cast("T", value)
 
 
 class Shell:
@@ -139,22 +196,30 @@ class Shell:
         """Where its state is saved, without the number at its end."""
         return self._conversation.state_path() if self._conversation else ""
 
-    def ensure(self) -> None:
+    def ensure(self, limit: float | None = None) -> None:
         """Be ready for a command: open the channel where it is not, take what came since the last one.
 
+        Args:
+            limit: seconds that it may take; never more than ``START_LIMIT``.
+
         Raises:
+            Silent: it has not answered in time.
             EnvironmentUnavailable: the sandbox is gone, or no shell starts in it.
         """
         if self.warm():
             return
+        limit = START_LIMIT if limit is None else min(limit, START_LIMIT)
+        deadline = time.monotonic() + limit
         if self._channel is None:
-            self.open_channel()
-        deadline = time.monotonic() + START_LIMIT
+            self.open_channel(limit)
         while self.conversation.phase is not Phase.IDLE:
             pieces = self.channel.read(max(0.0, deadline - time.monotonic()))
-            if pieces is None or time.monotonic() > deadline:
+            if pieces is None:
                 self.close()
                 raise EnvironmentUnavailable(self._watch.complaint(self._program))
+            if time.monotonic() > deadline:
+                self.close()
+                raise Silent(self._watch.complaint(self._program))
             self._take(pieces)
 
     def warm(self) -> bool:
@@ -170,25 +235,27 @@ class Shell:
             self.close()
         return self._channel is not None and self.conversation.phase is Phase.IDLE
 
-    def open_channel(self) -> None:
-        """Open the channel and say hello; ``ensure`` waits for the answer."""
+    def open_channel(self, limit: float = START_LIMIT) -> None:
+        """Open the channel and say hello, which may take ``limit`` seconds; ``ensure`` waits for the answer."""
         self._watch = _StartWatch()
         self._conversation = Conversation(
             mark=self.mark,
             state=f"{self.directory}/{self.name}" if self.name else "",
         )
-        self._channel = self._backend.open(
-            ["sh", "-c", script("holder.sh"), "shellward", self._program, self.directory],
-            env={"SHELLWARD_COMMAND": f"{self.mark}.0;"},
-            user=self.user,
-        )
-        with suppress(ConnectionLost):  # no shell has started: why, is to be read
-            self.flush()
+        argv = ["sh", "-c", script("holder.sh"), "shellward", self._program, self.directory]
 
-    def flush(self) -> None:
+        def opened() -> "Channel":
+            with foreign(self._backend.kind, "no shell could be started"):
+                return self._backend.open(argv, env={"SHELLWARD_COMMAND": f"{self.mark}.0;"}, user=self.user)
+
+        self._channel = opened() if limit >= START_LIMIT else within(limit, opened, lambda late: late.close())
+        with suppress(ConnectionLost):  # no shell has started: why, is to be read
+            self.flush(limit)
+
+    def flush(self, limit: float = START_LIMIT) -> None:
         """Send what the conversation has to say."""
         if data := self.conversation.outgoing():
-            self.channel.write(data, START_LIMIT)
+            self.channel.write(data, limit)
 
     def _take(self, pieces: Sequence[Piece]) -> None:
         try:
@@ -218,8 +285,8 @@ class Shell:
         self.cwd = event.cwd
         self._watch = _StartWatch()
 
-    def begin(self, request: Request) -> Execution:
-        """Send a command; ``ensure`` comes first. It is sent once, whatever happens."""
+    def begin(self, request: Request, limit: float = START_LIMIT) -> Execution:
+        """Send a command, within ``limit`` seconds; ``ensure`` comes first. It is sent once, whatever happens."""
         try:
             self.conversation.send(request)
             self._last = self.conversation.count
@@ -233,7 +300,7 @@ class Shell:
             if self.conversation.phase is Phase.RUNNING:  # Ctrl-C in between: nothing was sent, nothing will answer
                 self.close()
             raise
-        self.flush()
+        self.flush(limit)
         self.conversation.prepare()  # while the command runs
         return self.execution
 
@@ -305,6 +372,8 @@ class _StartWatch:
 
     def complaint(self, program: str) -> str:
         shell = "sh" if program == "auto" else program
+        if self._status == _NO_DESCRIPTORS:
+            return "no session can be held in the sandbox: its limit of open files (ulimit -Hn) is below 256"
         if self._deaths:
             return f"the shell {shell!r} does not start in the sandbox: exit status {self._status}"
         if words := b" ".join(self._said.split()).decode("utf-8", "replace"):

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from shellward.core.errors import ConnectionLost
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, beside
 from shellward.core.types import Chunk, Result
 from shellward.environments.control import end_execution
-from shellward.environments.running import Run, WedgeWatch, abort, end, feed
+from shellward.environments.running import Run, WedgeWatch, abort, end, feed, lost_beside
+from shellward.environments.shell import START_LIMIT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +45,9 @@ class Stream(Iterator[Chunk | Result]):
             self._run = make_run(self._waiting.append)
             self._shell = self._run.shell
             self._stack.callback(self._run.collector.close)
-            environment.ready(self._shell)
+            environment.ready(self._shell, self._run.patience)
             self._feeder = feed(self._run, environment, self._stack)
-            self._execution = self._shell.begin(self._run.request)
+            self._execution = self._shell.begin(self._run.request, self._run.patience or START_LIMIT)
         except BaseException as error:
             self._give_up(error)
             raise
@@ -64,8 +65,9 @@ class Stream(Iterator[Chunk | Result]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with beside(error):
+            self.close()
 
     def __iter__(self) -> "Stream":
         return self
@@ -166,6 +168,12 @@ class Stream(Iterator[Chunk | Result]):
             self._shell.close()
             lost = self._run.lost(execution, self._environment.why_lost(str(error)))
             self._release()
+            raise lost from error
+        except EnvironmentUnavailable as error:  # of the shell that looks after it: the command may have run
+            try:
+                lost = lost_beside(self._run, execution, self._environment, error)
+            finally:
+                self._release()
             raise lost from error
         except BaseException:
             self.close()

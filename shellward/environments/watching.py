@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.core.types import StreamName
 from shellward.environments.encoding import script
+from shellward.environments.foreign import foreign
 
 if TYPE_CHECKING:
     from shellward.environments.base import Channel
@@ -97,17 +98,19 @@ class Exits:
             environment = self._environment
             root = environment.backend.processes
             argv = ["sh", "-c", script("watch.sh"), "shellward", root]
-            channel = environment.backend.open(argv, env={"SHELLWARD_COMMAND": self._mark})
+            with foreign(environment.kind, "the ends of processes cannot be watched"):
+                channel = environment.backend.open(argv, env={"SHELLWARD_COMMAND": self._mark})
             try:
                 rest = _ready(channel)
+                self._channel = channel
+                self._thread = threading.Thread(
+                    target=self._hear, args=(channel, rest), name="shellward-exits", daemon=True
+                )
+                self._thread.start()
             except BaseException:
+                self._channel = None
                 channel.close()
                 raise
-            self._channel = channel
-            self._thread = threading.Thread(
-                target=self._hear, args=(channel, rest), name="shellward-exits", daemon=True
-            )
-            self._thread.start()
 
     def _hear(self, channel: "Channel", rest: bytes) -> None:
         while True:

@@ -94,7 +94,7 @@ class Door:
             decision = self._decide(gate, detection, context)
             if decision.verdict is not Verdict.ALLOW:
                 _still_wanted()
-                allowing = allow_with(gate.examine(detection, context), context)
+                allowing = allow_with(gate.examine(detection, context), context, gate.reach)
                 raise ApprovalDenied(decision, refusal(decision, allowing, end="Nothing was called."))
             started, passed = time.monotonic(), Passed()
             try:

@@ -5,12 +5,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from shellward.core.errors import EnvironmentUnavailable
+from shellward.environments.base import Located
 from shellward.process_registry.records import LOCAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from shellward.core.types import ProcessInfo
     from shellward.environments.environment import Environment
 
 
@@ -21,7 +21,12 @@ def place_of(environment: "Environment") -> str:
 
 def gone(error: EnvironmentUnavailable) -> bool:
     """Whether a sandbox is there no more, as against not to be reached now: its engine does not know it."""
-    return type(error.__cause__).__name__ == "NotFound"
+    return error.gone or type(error.__cause__).__name__ == "NotFound"
+
+
+def engine_of(environment: "Environment") -> str:
+    """Return the id of the engine that keeps an environment; empty: its handle says who does."""
+    return environment.backend.engine if isinstance(environment.backend, Located) else ""
 
 
 def leave(environment: "Environment") -> None:
@@ -44,6 +49,7 @@ class Places:
         self._lock = threading.RLock()
         self._open: dict[str, Environment] = {}
         self._ours: set[str] = set()
+        self._opening: dict[str, threading.Lock] = {}
         self._closed = False
 
     def close(self) -> "list[Environment]":
@@ -76,29 +82,40 @@ class Places:
             EnvironmentUnavailable: it is gone.
         """
         with self._lock:
-            if self._closed:
-                raise EnvironmentUnavailable("the registry was closed")
-            environment = self._open.get(place)
-            if environment is None:
-                environment = self._open[place] = self._opener(place)
-                self._ours.add(place)
+            environment = self._known(place)
+            opening = self._opening.setdefault(place, threading.Lock())
+        if environment is not None:
             return environment
-
-    def processes(self, place: str) -> "Sequence[ProcessInfo]":
-        """List what is at a place; once more with a new connection, when the old one was lost.
-
-        Raises:
-            EnvironmentUnavailable: it cannot be reached.
-        """
-        try:
-            return self.environment(place).processes()
-        except EnvironmentUnavailable:
+        with opening:  # one place that takes long to open holds up no other
             with self._lock:
-                if place not in self._ours:
-                    raise
-                self._ours.discard(place)
-                old = self._open.pop(place, None)
-            if old is not None:
-                with suppress(EnvironmentUnavailable):  # it is gone: that is why
-                    leave(old)
-            return self.environment(place).processes()
+                environment = self._known(place)
+            if environment is not None:
+                return environment
+            environment = self._opener(place)
+            with self._lock:
+                if not self._closed and place not in self._open:
+                    self._open[place] = environment
+                    self._ours.add(place)
+                    return environment
+                used = self._open.get(place)
+        leave(environment)  # meanwhile the registry was closed, or a caller has brought one
+        if used is None:
+            raise EnvironmentUnavailable("the registry was closed")
+        return used
+
+    def _known(self, place: str) -> "Environment | None":
+        if self._closed:
+            raise EnvironmentUnavailable("the registry was closed")
+        return self._open.get(place)
+
+    def again(self, place: str) -> bool:
+        """Let go of an environment that was opened here, so that the next use opens it anew; whether there was one."""
+        with self._lock:
+            if place not in self._ours:
+                return False
+            self._ours.discard(place)
+            old = self._open.pop(place, None)
+        if old is not None:
+            with suppress(EnvironmentUnavailable):  # it is gone: that is why
+                leave(old)
+        return True

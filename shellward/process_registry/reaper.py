@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.owner import lives
+from shellward.process_registry.places import gone
 from shellward.process_registry.records import LOCAL
 
 if TYPE_CHECKING:
@@ -63,8 +64,14 @@ def reap(registry: "ProcessRegistry", place: str = LOCAL) -> list[Orphan]:
 
 
 def holds(registry: "ProcessRegistry", place: str) -> bool:
-    """Whether a process runs at a place that somebody owns, so that the place must not be removed."""
+    """Whether a process runs at a place that somebody owns, so that the place must not be removed.
+
+    Raises:
+        EnvironmentUnavailable: nobody can look there now, so one may run.
+    """
     try:
         return any(info.running and owned(info) for info in registry.environment(place).processes())
-    except EnvironmentUnavailable:
-        return False  # nothing runs in what cannot be entered any more
+    except EnvironmentUnavailable as error:
+        if gone(error):
+            return False
+        raise

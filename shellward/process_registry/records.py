@@ -18,12 +18,14 @@ class Entry:
         info: what was known of it when this was read.
         notify: whether its end is to be told.
         client: who registered it, as ``user@host:pid``.
+        engine: id of the engine that keeps its place, where the place's handle does not say which; empty: it does.
     """
 
     place: str
     info: ProcessInfo
     notify: bool = False
     client: str = ""
+    engine: str = ""
 
     @property
     def id(self) -> str:

@@ -3,21 +3,23 @@
 It opens no environment by itself: whoever makes it says how, so that the gate stands in front of what is started.
 """
 
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from shellward.config.paths import state_dir
-from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.limits import PROCESS_TTL
 from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName
 from shellward.environments.owner import owner
 from shellward.process_registry.notify import Notifier
-from shellward.process_registry.places import Places, gone, leave, place_of
+from shellward.process_registry.places import Places, engine_of, gone, leave, place_of
 from shellward.process_registry.records import LOCAL, Entry, Notice
-from shellward.process_registry.store import Store
+from shellward.process_registry.store import Store, StoreError
 
 if TYPE_CHECKING:
     from shellward.environments.base import PtySize
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 MAX_RUNNING: Final = 2_000
 MAX_FINISHED: Final = 2_000
 MAX_KEPT: Final = 4 * 2**30
+_AT_ONCE: Final = 16
+"""So many places are looked at together."""
+_BEGINS: Final = 120.0
+"""Seconds in which a process that was begun has to be there."""
 
 
 def default_path() -> Path:
@@ -44,7 +50,11 @@ class ProcessRegistry:
         max_running: so many may run at one place; a further one is refused.
         max_finished: so many that have ended are kept at one place; the oldest go first.
         max_kept: bytes of output of ended ones that are kept at one place; likewise.
-        on_notice: is called with each Notice, in a thread of the registry; None: ask for them with ``notice``.
+        on_notice: is called with each Notice, in a thread of the registry; when it returns, that is acknowledged,
+            unless it returns False: then ``acknowledge`` says so. None: ask for them with ``notice``.
+
+    Raises:
+        OSError: the database cannot be read or written; here and in each method that needs it.
     """
 
     def __init__(
@@ -55,7 +65,7 @@ class ProcessRegistry:
         max_running: int = MAX_RUNNING,
         max_finished: int = MAX_FINISHED,
         max_kept: int = MAX_KEPT,
-        on_notice: Callable[[Notice], None] | None = None,
+        on_notice: Callable[[Notice], object] | None = None,
     ) -> None:
         self.store = Store(path or default_path())
         self.max_running, self.max_finished, self.max_kept = max_running, max_finished, max_kept
@@ -65,13 +75,17 @@ class ProcessRegistry:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        self.close(dealt_with=kind is None)
 
-    def close(self) -> None:
-        """Leave everything as it is: processes go on, environments that were opened here are let go. Idempotent."""
+    def close(self, *, dealt_with: bool = True) -> None:
+        """Leave everything as it is: processes go on, environments that were opened here are let go. Idempotent.
+
+        Args:
+            dealt_with: notices that were taken count as acknowledged; False: other programs get them again.
+        """
         opened = self._places.close()
-        self._notifier.close()
+        self._notifier.close(dealt_with=dealt_with)
         for environment in opened:
             leave(environment)
         self.store.close()
@@ -142,7 +156,7 @@ class ProcessRegistry:
             id=name, command=shown, cwd="", pid=0, born="", state=ProcessState.RUNNING, started=datetime.now(UTC),
             owner=owner(), user=user, task=task, ttl=ttl, pty=pty is not None, closed_stdin=stdin is not None,
         )  # fmt: skip
-        entry = Entry(place=place, info=info, notify=notify, client=owner())
+        entry = Entry(place=place, info=info, notify=notify, client=owner(), engine=engine_of(there))
         if notify:
             self._notifier.listen(place)
         self.store.begin(entry, self.max_running)
@@ -160,15 +174,17 @@ class ProcessRegistry:
                 merge_stderr=merge_stderr,
             )
         except BaseException as error:
-            if not isinstance(error, EnvironmentUnavailable) or type(error) is EnvironmentUnavailable:
-                self.store.forget([name])  # else it may have been started, and is looked for
+            # After these it may have been started, and is looked for.
+            if isinstance(error, Exception) and not isinstance(error, ConnectionLost):
+                self.store.forget([name])
             raise
         entry = replace(entry, info=replace(info, pid=process.pid))
-        self.store.save(entry)
+        with suppress(StoreError):  # it runs, and is remembered; its number is written down at the next look
+            self.store.save(entry)
         if patterns:
             self._notifier.watch(process, entry, patterns)
         if notify:
-            self._notifier.look(name)  # its bell may have rung before it was known
+            self._notifier.look(place, name)  # its bell may have rung before it was known
         return entry
 
     def list(self, *, place: str | None = None, task: str | None = None, refresh: bool = True) -> Sequence[Entry]:
@@ -177,48 +193,122 @@ class ProcessRegistry:
         Args:
             place: only those there.
             task: only those of this task.
-            refresh: look at the places first; one that is gone has lost its processes.
+            refresh: look at the places first. What ran at one that is gone is lost; what ran at one that cannot be
+                reached now is ``unknown``, for the reason that is given.
         """
-        if refresh:
-            for each in [place] if place is not None else self.store.places():
-                self.refresh(each)
-        return self.store.entries(place, task=task)
+        unknown = self._refresh_all([place] if place is not None else self.store.places()) if refresh else {}
+        return [
+            replace(entry, info=replace(entry.info, state=ProcessState.UNKNOWN, reason=unknown[entry.place]))
+            if entry.place in unknown and entry.info.running
+            else entry
+            for entry in self.store.entries(place, task=task)
+        ]
 
-    def refresh(self, place: str) -> None:
-        """Look at a place: what runs, what has ended, what other programs have started there."""
-        alive = self.store.entries(place, alive=True)
+    def _refresh_all(self, places: Sequence[str]) -> dict[str, str]:
+        """Look at places, one that hangs beside the others; those that cannot be reached, with the reason."""
+        if len(places) == 1:
+            whys = [self.refresh(places[0])]
+        else:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                whys = list(pool.map(self.refresh, places))
+        return {place: why for place, why in zip(places, whys, strict=True) if why}
+
+    def refresh(self, place: str) -> str:
+        """Look at a place: what runs, what has ended, what other programs have started there.
+
+        Returns:
+            Why it cannot be reached; empty: it was looked at, or is gone, and with it what ran there.
+        """
         try:
-            listed = self._places.processes(place)
+            self.look_at(place)
         except EnvironmentUnavailable as error:
-            if gone(error):
-                for entry in alive:
-                    self._learn(entry, replace(entry.info, state=ProcessState.LOST, reason="lost"))
-            return
-        found = {info.id for info in listed}
-        for info in listed:
-            known = self.store.get(info.id)
-            if known is None:
-                self.store.save(Entry(place=place, info=info, client=info.owner), new=True)
-            elif known.info.running:
-                self._learn(known, info)
+            return str(error)
+        return ""
+
+    def look_at(self, place: str) -> bool:
+        """As ``refresh``; False when the place is gone.
+
+        Raises:
+            EnvironmentUnavailable: it cannot be reached now.
+        """
+        try:
+            self._look_at(place)
+        except EnvironmentUnavailable as error:
+            alive = self.store.entries(place, alive=True)
+            if not self._is_gone(place, error, alive):
+                raise
+            for entry in alive:
+                self._learn(entry, replace(entry.info, state=ProcessState.LOST, reason="lost"))
+            return False
+        return True
+
+    def _look_at(self, place: str) -> None:
+        alive = self.store.entries(place, alive=True)
+        known = self.store.states(place)
+        try:
+            names = set(self.environment(place).process_ids())
+        except EnvironmentUnavailable:
+            if not self._places.again(place):
+                raise
+            names = set(self.environment(place).process_ids())
+        # What has ended stays as it is. What is lost may turn out to run: it was looked for in the wrong place.
+        wanted = [name for name in names if known.get(name) != ProcessState.ENDED]
+        found = {info.id: info for info in self.environment(place).process_infos(wanted)}
+        for info in sorted(found.values(), key=lambda info: info.started):
+            entry = self.store.get(info.id)
+            if entry is None:
+                engine = engine_of(self.environment(place))
+                self.store.save(Entry(place=place, info=info, client=info.owner, engine=engine), new=True)
+            elif entry.info.state is not info.state or entry.info.running:
+                self._learn(entry, info)
         for entry in alive:
-            if entry.id not in found and entry.info.pid:
+            begun = time.time() - entry.info.started.timestamp() < _BEGINS
+            if entry.id not in found and (entry.info.pid or not begun):
                 self._learn(entry, replace(entry.info, state=ProcessState.LOST, reason="lost"))
 
+    def _is_gone(self, place: str, error: EnvironmentUnavailable, entries: Iterable[Entry]) -> bool:
+        """Whether a place is gone, as against out of reach.
+
+        Raises:
+            EnvironmentUnavailable: another engine has answered than the one that keeps it.
+        """
+        if not gone(error):
+            return False
+        engines = {entry.engine for entry in entries} - {""}
+        if not engines:
+            return True
+        from shellward.environments.registry import engine_of as answering
+
+        now = answering(place)
+        if now not in engines:
+            raise EnvironmentUnavailable(
+                f"it is kept by another engine (id {engines.pop()[:24]}) than the one that answers now ({now[:24]})"
+            ) from error
+        return True
+
     def poll(self, name: str) -> Entry:
-        """Return what is known of a process now.
+        """Return what is known of a process now; one that was taken for lost is looked for again.
 
         Raises:
             FileNotFoundError: there is none of this id.
             EnvironmentUnavailable: its environment cannot be reached.
         """
         entry = self._entry(name)
-        return self._look(entry) if entry.info.running else entry
+        if entry.info.state is ProcessState.ENDED:
+            return entry
+        try:
+            return self._look(entry)
+        except EnvironmentUnavailable:
+            if entry.info.state is ProcessState.LOST:
+                return entry
+            raise
 
     def wait(self, name: str, timeout: float | None = None) -> Entry:
         """Wait for the end of a process; see ``Process.wait``."""
         entry = self._entry(name)
-        if not entry.info.running:
+        if entry.info.over:
             return entry
         return self._learn(entry, self.process(name).wait(timeout))
 
@@ -237,6 +327,12 @@ class ProcessRegistry:
     ) -> Generator[bytes, None, None]:
         """Yield a process's output as it comes; see ``Process.follow``."""
         return self.process(name).follow(offset, stream, timeout)
+
+    def whole(
+        self, name: str, offset: int = 0, stream: StreamName | str = StreamName.STDOUT
+    ) -> Generator[bytes, None, None]:
+        """Yield all of a process's output that there is now; see ``Process.whole``."""
+        return self.process(name).whole(offset, stream)
 
     def write(self, name: str, data: bytes | str, timeout: float = 10.0) -> int:
         """Write to a process's standard input; see ``Process.write``."""
@@ -264,16 +360,28 @@ class ProcessRegistry:
         self.process(name).resize(size)
 
     def remove(self, name: str) -> None:
-        """Forget a process with its output; what still runs of it is killed."""
+        """Forget a process with its output; what still runs of it is killed.
+
+        Raises:
+            FileNotFoundError: there is none of this id.
+            EnvironmentUnavailable: its environment cannot be reached, so it may run.
+        """
         entry = self._entry(name)
         try:
             self.process(name).remove()
         except FileNotFoundError:
             pass  # gone from the sandbox already
-        except EnvironmentUnavailable:
-            if entry.info.running:
+        except EnvironmentUnavailable as error:
+            if entry.info.state is not ProcessState.ENDED and not self._is_gone(entry.place, error, [entry]):
                 raise
         self.store.forget([name])
+
+    def forget_place(self, place: str) -> Sequence[str]:
+        """Forget all processes of a place without reaching it, whether they run or not; returns their ids."""
+        names = [entry.id for entry in self.store.entries(place)]
+        self._notifier.forget(place)
+        self.store.forget(names)
+        return names
 
     def process(self, name: str) -> "Process":
         """Return the process itself.
@@ -304,15 +412,28 @@ class ProcessRegistry:
     def notice(self, timeout: float | None = None) -> Notice | None:
         """Wait for the next notice; None: there is none by then.
 
-        The end of a process is told once, to one program, also to one that was started later.
+        The end of a process is told to one program, also to one that was started later. It counts as dealt with when
+        ``acknowledge`` says so, when the same thread asks for the next notice, or when the registry is closed in order;
+        a program that is killed before has it told again to the next.
         """
         return self._notifier.next(timeout)
 
+    def acknowledge(self, notice: Notice) -> None:
+        """Say that a notice was dealt with, so that nobody is given it again. Idempotent.
+
+        Raises:
+            OSError: that cannot be written down now; it is tried again later.
+        """
+        self._notifier.acknowledge(notice)
+
     def listen(self) -> None:
-        """Hear of the ends of all processes that were started with ``notify``, also by other programs."""
+        """Hear of the ends of all processes that were started with ``notify``, also by other programs.
+
+        Never waits for a place: one that cannot be reached is tried again and again, beside the others.
+        """
+        self._notifier.catch_up()
         for place in self.store.places():
             self._notifier.listen(place)
-        self._notifier.catch_up()
 
     def watch(self, name: str, patterns: Iterable[str]) -> None:
         """Tell of patterns in a process's output from now on, as long as this program is there.
@@ -331,6 +452,19 @@ class ProcessRegistry:
             raise FileNotFoundError(2, "there is no such process", name)
         return entry
 
+    def overdue(self, place: str) -> Sequence[str]:
+        """Name processes at a place whose ends are to be told, and that do not seem to run any more.
+
+        Raises:
+            EnvironmentUnavailable: it cannot be reached.
+        """
+        names = self.store.expected(place)
+        return self.environment(place).not_running(names) if names else ()
+
+    def reconnect(self, place: str) -> None:
+        """Have an environment that was opened here opened anew at its next use."""
+        self._places.again(place)
+
     def _look(self, entry: Entry) -> Entry:
         try:
             info = self.environment(entry.place).process_info(entry.id)
@@ -341,33 +475,41 @@ class ProcessRegistry:
         return self._learn(entry, info)
 
     def _learn(self, entry: Entry, info: ProcessInfo) -> Entry:
-        """Write down what was found out; the end of a process has further consequences."""
+        """Write down what was found out; the end of a process has further consequences.
+
+        What cannot be written down now is true all the same: it is found out again, and told then.
+        """
         now = replace(entry, info=info)
-        if not info.running:
+        if info == entry.info:
+            return now
+        if info.over:
             now = replace(now, info=self._sized(entry.place, info))
+        try:
             self.store.save(now)
-            self._notifier.ended(now)
-            self._prune(entry.place)
-        elif info != entry.info:
-            self.store.save(now)
+            if info.over:
+                self._notifier.ended(now)
+                self._prune(entry.place)
+        except StoreError:
+            self._notifier.look(entry.place)
         return now
 
     def _sized(self, place: str, info: ProcessInfo) -> ProcessInfo:
         if info.state is ProcessState.LOST:
             return info
         try:
-            return self.environment(place).process(info.id).info()
+            return self.environment(place).process_of(info).info()
         except (EnvironmentUnavailable, FileNotFoundError):
             return info  # what it printed is gone with the sandbox
 
     def _prune(self, place: str) -> None:
-        """Remove the oldest of those that have ended, beyond what is kept."""
-        ended = [entry for entry in self.store.entries(place) if not entry.info.running]
-        size = sum((entry.info.bytes_out or 0) + (entry.info.bytes_err or 0) for entry in ended)
-        count = len(ended)
-        for entry in sorted(ended, key=lambda entry: entry.info.ended or entry.info.started):
-            if count <= self.max_finished and size <= self.max_kept:
-                return
-            self.remove(entry.id)
-            count -= 1
-            size -= (entry.info.bytes_out or 0) + (entry.info.bytes_err or 0)
+        """Remove those that ended first, beyond what is kept."""
+        for entry in self.store.excess(place, self.max_finished, self.max_kept):
+            if entry.info.state is ProcessState.LOST and not self.poll(entry.id).info.over:
+                continue  # it runs after all
+            try:
+                environment = self.environment(place)
+                environment.remove_process(environment.process_of(entry.info))
+            except EnvironmentUnavailable as error:
+                if not gone(error):
+                    return  # its output is there still; the next end tries again
+            self.store.forget([entry.id])

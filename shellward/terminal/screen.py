@@ -33,10 +33,17 @@ _ESCAPE: Final = re.compile(
     "|(?P<plain>[0-Zc-~\\\\`ab=>]))",
     re.DOTALL,
 )
+_C0: Final = "\\x00-\\x17\\x19\\x1c-\\x1f"
+"""Controls that do what they do also within a sequence, which goes on behind them (ECMA-48; VT500: execute)."""
+_MIXED: Final = re.compile(f"\x1b\\[[{_C0}]*+[<=>?]?[0-9:;{_C0}]*+[ -/{_C0}]*+[@-~]")
+_ABORTED: Final = re.compile(f"\x1b\\[[{_C0}]*+[<=>?]?[0-9:;{_C0}]*+[ -/{_C0}]*+(?:[\x18\x1a]|(?=\x1b))")
+"""CAN and SUB end a sequence, and an escape begins another."""
+_CONTROLS: Final = re.compile(f"[{_C0}]+")
 _CUT: Final = re.compile(
-    "\x1b(?:\\[[<=>?]?[0-9:;]*[ -/]*|\\][^\x07\x1b]*\x1b?|[PX^_](?:[^\x1b]|\x1b(?!\\\\))*|[()#*+\\-./ %])?\\Z"
+    f"\x1b(?:\\[[{_C0}]*+[<=>?]?[0-9:;{_C0}]*+[ -/{_C0}]*+"
+    "|\\][^\x07\x1b]*\x1b?|[PX^_](?:[^\x1b]|\x1b(?!\\\\))*|[()#*+\\-./ %])?\\Z"
 )
-_ONE: Final = frozenset("@ABCDEFGILMPX`adeg")
+_ONE: Final = frozenset("@ABCDEFGILMPXadeg")
 _MANY: Final = frozenset("hlm")
 _TWO: Final = frozenset("Hfr")
 _ERASES: Final = {"J": 3, "K": 2}
@@ -57,6 +64,7 @@ class Snapshot:
         title: of the window.
         rows: height.
         columns: width.
+        blanks: how many blanks the program has printed at the end of each line.
     """
 
     lines: tuple[str, ...]
@@ -68,11 +76,25 @@ class Snapshot:
     title: str
     rows: int
     columns: int
+    blanks: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
         """The lines as one text, without empty ones at the end."""
         return "\n".join(self.lines).rstrip("\n")
+
+    def shows(self, what: "str | re.Pattern[str]") -> bool:
+        """Whether something stands on the screen.
+
+        Args:
+            what: text, or an expression that is searched for. Both may have blanks at the end of a line, as a prompt
+                has (``">>> "``), and need not.
+        """
+        found = re.compile(re.escape(what)) if isinstance(what, str) else what
+        if found.search(self.text):
+            return True
+        printed = (line + " " * count for line, count in zip(self.lines, self.blanks, strict=False))
+        return found.search("\n".join(printed).rstrip("\n")) is not None
 
     def __str__(self) -> str:
         return self.text
@@ -141,6 +163,7 @@ class Screen:
             title=emulator.title,
             rows=emulator.lines,
             columns=emulator.columns,
+            blanks=tuple(emulator.line_blanks(y) for y in range(emulator.lines)),
         )
 
     @property
@@ -223,6 +246,7 @@ class _Drawer:
             "T": self.emulator.scroll_down,
             "b": self.emulator.repeat,
             "Z": self.emulator.back_tab,
+            "`": self.emulator.cursor_to_column,
             "u": lambda _number: self.emulator.restore_cursor(),
         }
 
@@ -239,33 +263,43 @@ class _Drawer:
         while (escape := text.find("\x1b", at)) >= 0:
             if escape > at:
                 self._text(text[at:escape])
-            match = _ESCAPE.match(text, escape)
-            if match is None:
-                if len(text) - escape < _MOST_ESCAPE and _CUT.match(text, escape):
-                    self._held = text[escape:]
-                    at = len(text)
-                    break
-                at = escape + 1  # no sequence that is known: the escape alone goes
-                continue
-            self._sequence(match)
-            at = match.end()
+            if (match := _ESCAPE.match(text, escape)) is not None:
+                self._sequence(match)
+                at = match.end()
+            elif len(text) - escape < _MOST_ESCAPE and _CUT.match(text, escape):
+                self._held = text[escape:]
+                at = len(text)
+            else:
+                at = self._odd(text, escape)
         if at < len(text):
             self._text(text[at:])
         answers = "".join(self.emulator.answers)
         self.emulator.answers.clear()
         return answers.encode()
 
+    def _odd(self, text: str, escape: int) -> int:
+        """Draw a sequence that has controls in it, or comes to no end; returns where the text goes on."""
+        if (mixed := _MIXED.match(text, escape)) is not None:
+            self._text("".join(_CONTROLS.findall(mixed[0])))
+            if (match := _ESCAPE.fullmatch(_CONTROLS.sub("", mixed[0]))) is not None:
+                self._sequence(match)
+            return mixed.end()
+        aborted = _ABORTED.match(text, escape)
+        return escape + 1 if aborted is None else aborted.end()  # else none that is known: the escape alone goes
+
     def _text(self, text: str) -> None:
-        """C1 controls in UTF-8 are nobody's wish; pyte would take them for the beginning of a sequence."""
-        self._stream.feed(text if text.isascii() else _C1.sub("", text))
+        """What is neither shown nor heeded by xterm is left out: pyte would show it, or begin a sequence with it."""
+        self._stream.feed(_UNSEEN.sub("", text))
 
     def _sequence(self, match: re.Match[str]) -> None:
         if (final := match["final"]) is not None:
             self._control(match["private"], match["values"], match["between"], final)
         elif (osc := match["osc"]) is not None:
             self._command(osc)
-        elif match["charset"] or match["sharp"] or (match["plain"] or " ") in "cDEHM78":
+        elif match["charset"] or match["sharp"] or (match["plain"] or " ") in "cDHM78":
             self._stream.feed(match[0])
+        elif match["plain"] == "E":
+            self.emulator.next_line()
         elif match["plain"] == "Z":
             self.emulator.report_device_attributes()
 
@@ -284,7 +318,8 @@ class _Drawer:
                 numbers = _colours(values, numbers)
             self._stream.feed(f"\x1b[{private}{';'.join(map(str, numbers))}{final}")
         elif numbers[0] <= _ERASES.get(final, -1):
-            self._stream.feed(f"\x1b[{numbers[0]}{final}")
+            erase = self.emulator.erase_in_display if final == "J" else self.emulator.erase_in_line
+            erase(numbers[0], private=bool(private))
         elif not private and (final in _ONE or final in _TWO):
             wanted = numbers[: 2 if final in _TWO else 1]
             self._stream.feed(f"\x1b[{';'.join(map(str, wanted))}{final}")
@@ -299,7 +334,9 @@ class _Drawer:
             state = known if known == "0" or shifted in self.emulator.mode else "2"
             self.emulator.write_process_input(f"\x1b[{private}{number};{state}$y")
         elif between == "!" and final == "p":  # DECSTR
-            self._stream.feed("\x1b[m\x1b[r\x1b[?25h\x1b[4l")
+            self.emulator.soft_reset()
+        elif between == '"' and final == "q":  # DECSCA
+            self.emulator.protect(numbers[0])
 
     def _asked(self, private: str, final: str, what: int) -> None:
         if final == "n":
@@ -318,7 +355,8 @@ class _Drawer:
             self.emulator.write_process_input(f"\x1b]{number};rgb:{colour}\x1b\\")
 
 
-_C1: Final = re.compile("[\x80-\x9f]")
+_UNSEEN: Final = re.compile("[\x00-\x06\x10-\x1f\x7f-\x9f]")
+"""Controls without a meaning here; those of C1, in UTF-8, are nobody's wish."""
 
 
 def _colours(values: str, numbers: list[int]) -> list[int]:

@@ -90,15 +90,22 @@ class Terminal(Environment):
         """Do in a thread what somebody may be asked about; see ``Environment.asked``."""
         return await _withdrawable(work)
 
-    async def write_file(self, path: "Directory", data: bytes | str, *, mode: int | None = None) -> None:
+    async def write_file(
+        self, path: "Directory", data: bytes | str, *, mode: int | None = None, parents: bool = False
+    ) -> None:
         """Write a file that the gate lets pass; see ``shellward.Terminal.write_file``."""
-        await _withdrawable(lambda: self.blocking.write_file(path, data, mode=mode))
+        await _withdrawable(lambda: self.blocking.write_file(path, data, mode=mode, parents=parents))
 
     async def upload(
-        self, local: str | PathLike[str], remote: "Directory", *, progress: "Progress | None" = None
+        self,
+        local: str | PathLike[str],
+        remote: "Directory",
+        *,
+        progress: "Progress | None" = None,
+        parents: bool = False,
     ) -> None:
         """Copy what the gate lets pass into the environment; see ``shellward.Terminal.upload``."""
-        await _withdrawable(lambda: self.blocking.upload(local, remote, progress=progress))
+        await _withdrawable(lambda: self.blocking.upload(local, remote, progress=progress, parents=parents))
 
 
 async def _withdrawable(work: Callable[[], T]) -> T:

@@ -1,5 +1,6 @@
 """``read_file``, ``write_file`` and ``patch`` on the files of a task's environment."""
 
+import errno
 import posixpath
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shellward.config import paths
 from shellward.core.errors import ConfigError
+from shellward.core.limits import KEPT_OUTPUTS, KEPT_OUTPUTS_BYTES
 from shellward.core.types import FilePart
 from shellward.terminal_tool import telling
 from shellward.terminal_tool.default import tasks
@@ -28,6 +30,9 @@ _LINE: Final = 2_000
 _LARGEST: Final = 16 << 20
 """Bytes of a file that is patched."""
 _DIFF: Final = 8_000
+_GONE: Final = (
+    f"it has made room: of long outputs the newest {KEPT_OUTPUTS} are kept, and {KEPT_OUTPUTS_BYTES >> 30} GiB of them"
+)
 _RESULT: Final = re.compile(r"[0-9a-f]{32}\Z")
 
 
@@ -102,6 +107,8 @@ def _shown(line: str) -> str:
 
 def _ours(task: "Task", path: str) -> Path | None:
     """Return the file of this side that a path of an earlier answer names."""
+    if task.outputs.gone(path):
+        raise FileNotFoundError(errno.ENOENT, _GONE, path)
     if (known := task.outputs.find(path)) is not None:
         return known
     folder, _, name = path.rpartition("/")

@@ -61,7 +61,7 @@ class Terminal(Environment):
         progress: "OnStep | None" = None,
         **config: object,
     ) -> None:
-        backend = registry.backend(kind).create(config, progress)
+        backend = registry.create_backend(kind, config, progress)
         self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
 
     @classmethod
@@ -101,9 +101,14 @@ class Terminal(Environment):
         """Whether somebody is being asked about a command now."""
         return self._judge.asking
 
-    def changes_session(self, command: str) -> bool:
-        """Say whether later commands of the default session may be others after this one: ``cd``, a variable, ..."""
-        return self._judge.changes_session(command, self._default)
+    def changes_session(self, command: str, *, cwd: str | None = None) -> bool:
+        """Say whether later commands of the default session may be others after this one: ``cd``, a variable, ...
+
+        Args:
+            command: the command line.
+            cwd: the directory that it will run in; None: the session's.
+        """
+        return self._judge.changes_session(command, self._default, cwd=cwd)
 
     def make_run(
         self, shell: "Shell", call: "Call", on_output: "OnOutput | None", start: "Start | None" = None
@@ -121,23 +126,32 @@ class Terminal(Environment):
         run.on_end = lambda result: self._judge.record(passed, result)
         return run
 
-    def write_file(self, path: "Directory", data: bytes | str, *, mode: int | None = None) -> None:
+    def write_file(
+        self, path: "Directory", data: bytes | str, *, mode: int | None = None, parents: bool = False
+    ) -> None:
         """Write a file that the gate lets pass; see ``Environment.write_file``.
 
         Raises:
             ApprovalDenied: it may not be written; the old contents are there still.
         """
-        with self._judge.deed(writing(str(path), data, mode)):
-            super().write_file(path, data, mode=mode)
+        with self._judge.deed(writing(str(path), data, mode, parents=parents)):
+            super().write_file(path, data, mode=mode, parents=parents)
 
-    def upload(self, local: "str | PathLike[str]", remote: "Directory", *, progress: "Progress | None" = None) -> None:
+    def upload(
+        self,
+        local: "str | PathLike[str]",
+        remote: "Directory",
+        *,
+        progress: "Progress | None" = None,
+        parents: bool = False,
+    ) -> None:
         """Copy what the gate lets pass into the environment; see ``Environment.upload``.
 
         Raises:
             ApprovalDenied: it may not be copied; nothing was.
         """
-        with self._judge.deed(copying(Path(local), str(remote))):
-            super().upload(local, remote, progress=progress)
+        with self._judge.deed(copying(Path(local), str(remote), parents=parents)):
+            super().upload(local, remote, progress=progress, parents=parents)
 
     def type_into(self, process: "Process", data: bytes, timeout: float) -> int:
         """Type what the gate lets pass; see ``Process.write``.

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from shellward.approval.advice import allow_with, refusal
+from shellward.approval.advice import allow_with, refusal, refusal_here
 from shellward.approval.brought import Brought, Look, line_of, look
 from shellward.approval.context import Context
 from shellward.approval.withdrawal import CALLER, Withdrawal
@@ -16,7 +16,10 @@ from shellward.command.known import Known
 from shellward.core.errors import ApprovalDenied, EnvironmentUnavailable
 from shellward.core.gate import Decision, Verdict
 from shellward.environments.call import Call
-from shellward.terminal_tool.looking import MOST_KEPT, Looking, Sight
+from shellward.environments.pty_calls import new_mark
+from shellward.terminal_tool.audience import Audience
+from shellward.terminal_tool.front import Front, names_in
+from shellward.terminal_tool.looking import Looking, Sight
 from shellward.terminal_tool.memory import Memory, only_runs
 from shellward.terminal_tool.places import Places
 from shellward.terminal_tool.surroundings import target_of
@@ -90,7 +93,6 @@ class Judge:
         self._closed = False
         self._looking = Looking(environment, gate, self._memory, self._places, self._context, self._screened)
         self._typed: dict[str, _Typed] = {}
-        self._changing: dict[tuple[str, int], tuple[Known, bool]] = {}
 
     @property
     def asking(self) -> bool:
@@ -139,22 +141,12 @@ class Judge:
                 return self._pass(shell, sight, decision)
         raise EnvironmentUnavailable("the session changed again and again while its command was looked at; not run")
 
-    def changes_session(self, text: str, shell: "Shell") -> bool:
+    def changes_session(self, text: str, shell: "Shell", *, cwd: str | None = None) -> bool:
         """Say whether the session of a shell may know other things after a command; it need not be free now."""
         from shellward.environments.pool import Start
 
         start = Start(shell, shell.cwd, shell.state_path, shell.saved) if shell.saved else Start(None, shell.cwd)
-        known = self._memory.known(start)
-        key = (text, id(known))
-        before = self._changing.get(key)
-        if before is None or before[0] is not known:
-            call = Call(text=text, shown=text)
-            before = (known, self._looking.seen(call, self._context, Brought(known=known)).changes_state)
-            with self._lock:
-                if len(self._changing) >= MOST_KEPT:
-                    self._changing.clear()
-                self._changing[key] = before
-        return before[1]
+        return self._looking.glance(shell, Call(text=text, shown=text, cwd=cwd), start).changes_state
 
     @contextmanager
     def deed(self, text: str) -> Iterator[None]:
@@ -195,17 +187,35 @@ class Judge:
 
     # -- the parts of a check ------------------------------------------------------------------------------
 
-    def _screened(self, call: "Call", context: Context, known: Known, before: Look) -> "Call":
+    def _screened(  # the parts of one look
+        self, call: "Call", context: Context, known: Known, before: Look, user: str | None
+    ) -> "Call":
         """Have each line of the input pass the gate, where a shell or an interpreter reads it as its program."""
 
         def seen(text: str) -> Look:
-            return self._looking.seen(call, context, Brought(known=known, env=call.env or {}, stdin=text))
+            return complete(self._looking.seen(call, context, Brought(known=known, env=call.env or {}, stdin=text)))
+
+        def complete(seen: Look) -> Look:
+            return replace(seen, detection=self.gate.complete(seen.detection, context))
 
         def decide(detection: "Detection") -> Decision:
             return self._decide(detection, context, end=_TYPED)
 
-        typed = TypedInput(seen, decide, before.detection.findings, by_caller=call.at_terminal)
-        return replace(call, screen=TypedKeys(typed, decide) if call.at_terminal else typed)
+        if not call.at_terminal:
+            return replace(call, screen=TypedInput(seen, decide, complete(before).detection.findings))
+
+        allowed = complete(before).detection.findings
+        own = TypedInput(seen, decide, allowed, by_caller=True) if before.takes_orders else None
+
+        def looked(text: str, stdin: str | None) -> Look:
+            other = replace(call, text=text, shown=text, words=None)
+            brought = Brought(known=known, env=call.env or {}, stdin=stdin)
+            return complete(self._looking.seen(other, context, brought))
+
+        mark = new_mark(self._environment.id)
+        front = Front(self._environment, user, f"SHELLWARD_COMMAND={mark}")
+        audience = Audience(own, names_in(call.shown), looked, decide, front)
+        return replace(call, screen=TypedKeys(audience), mark=mark)
 
     def _decide(self, detection: "Detection", context: Context, *, end: str = "Nothing was run.") -> Decision:
         if self._closed:
@@ -216,13 +226,13 @@ class Judge:
             reason, goal = WHY.get()
             decision = self.gate.decide(detection, replace(context, reason=reason, goal=goal), withdrawal=withdrawal)
         if decision.verdict is Verdict.ALLOW:
-            if withdrawal.done and detection.findings and self._closed:
+            if withdrawal.done and decision.findings and self._closed:
                 raise EnvironmentUnavailable("the environment was closed; nothing was run")
-            if detection.findings and (noted := DECIDED.get()) is not None:
+            if decision.findings and (noted := DECIDED.get()) is not None:
                 noted.append(decision)
             return decision
-        allowing = allow_with(self.gate.examine(detection, context), context)
-        raise ApprovalDenied(decision, refusal(decision, allowing, end=end))
+        allowing = allow_with(self.gate.examine(detection, context), context, self.gate.reach)
+        raise ApprovalDenied(decision, refusal(decision, allowing, end=end), refusal_here(decision, end=end))
 
     def _pass(self, shell: "Shell", sight: "Sight", decision: Decision) -> Passed:
         seen, context, call = sight.seen, sight.context, sight.call
@@ -278,18 +288,29 @@ class Judge:
         context = replace(self._context, cwd=info.cwd)
         if info.user is not None:
             context = replace(context, target=f"{context.target} as {info.user}".lstrip())
-        if not look(command, cwd=info.cwd, brought=Brought(known=known, more=True)).takes_orders:
+        reads = look(command, cwd=info.cwd, brought=Brought(known=known, more=True)).takes_orders
+        if not (reads or info.pty):
             kept.harmless = True
             return
 
         def seen(text: str) -> Look:
-            return look(command, cwd=info.cwd, brought=Brought(known=known, stdin=text))
+            return complete(look(command, cwd=info.cwd, brought=Brought(known=known, stdin=text)))
 
-        allowed = look(command, cwd=info.cwd, brought=Brought(known=known)).detection.findings
+        def looked(text: str, stdin: str | None) -> Look:
+            return complete(look(text, cwd=info.cwd, brought=Brought(known=known, stdin=stdin)))
+
+        def complete(seen: Look) -> Look:
+            return replace(seen, detection=self.gate.complete(seen.detection, context))
+
+        allowed = complete(look(command, cwd=info.cwd, brought=Brought(known=known))).detection.findings
         end = "It was not sent."
 
         def decide(found: "Detection") -> Decision:
             return self._decide(found, context, end=end)
 
         typed = TypedInput(seen, decide, allowed, whole_lines=False, by_caller=True)
-        kept.screen = TypedKeys(typed, decide) if info.pty else typed
+        if not info.pty:
+            kept.screen = typed
+            return
+        front = Front(self._environment, info.user, f"SHELLWARD_PROCESS={process.id}")
+        kept.screen = TypedKeys(Audience(typed if reads else None, names_in(command), looked, decide, front))

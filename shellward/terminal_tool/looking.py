@@ -6,6 +6,7 @@ Looking is pure, so what was seen is kept for when the same command comes again.
 import os
 import posixpath
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from shellward.approval.brought import Brought, Look, again, line_of, look
 from shellward.approval.context import UNREADABLE, Context
 from shellward.approval.detecting import Unreadable
 from shellward.approval.nearby import NOTHING_NEARBY, Nearby
+from shellward.approval.reading import read_on
 from shellward.command.known import Known
 from shellward.environments.encoding import encode_text, quote
 from shellward.terminal_tool.memory import Memory
@@ -22,6 +24,7 @@ from shellward.terminal_tool.surroundings import comes_later, input_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shellward.approval.engine import Packs
     from shellward.approval.gatekeeper import Gate
     from shellward.environments.call import Call
     from shellward.environments.environment import Environment
@@ -68,7 +71,7 @@ class Looking:
         memory: Memory,
         places: Places,
         context: Context,
-        screened: "Callable[[Call, Context, Known, Look], Call]",
+        screened: "Callable[[Call, Context, Known, Look, str | None], Call]",
     ) -> None:
         self._environment = environment
         self._gate = gate
@@ -78,6 +81,8 @@ class Looking:
         self._screened = screened
         self._lock = threading.Lock()
         self._looks: dict[tuple[object, ...], Sight] = {}
+        self._texts: dict[tuple[object, ...], tuple[Known, Packs, Look]] = {}
+        """What was seen of texts alone."""
 
     def look_at(self, shell: "Shell", call: "Call", start: "Start") -> Sight:
         """Look at a command with all that it brings along."""
@@ -110,18 +115,46 @@ class Looking:
             context = replace(context, target=f"{context.target} as {shell.user}".lstrip())
         brought = input_of(call, known)
         seen = self.seen(call, context, brought)
-        nearby = self._places.see(seen.wanted) if seen.wanted else NOTHING_NEARBY
-        if nearby:
-            seen = self.seen(call, context, replace(brought, nearby=nearby), seen)
-        if comes_later(call) and seen.takes_orders:
+        nearby = NOTHING_NEARBY
+        if seen.wanted:
+            seen, nearby = read_on(
+                seen,
+                self._places.see,
+                lambda found, before: self.seen(call, context, replace(brought, nearby=found), before),
+            )
+        if (comes_later(call) and seen.takes_orders) or (call.at_terminal and not seen.takes_orders):
             # What the input says is judged as it comes; the command itself, as if there were none.
-            seen = self.seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
+            if seen.takes_orders:
+                orders = seen
+                seen = self.seen(call, context, Brought(known=known, env=call.env or {}, nearby=nearby))
+                seen = replace(seen, takes_orders=orders.takes_orders)
             if call.launch is None and not call.by_person:  # what a process gets is typed into it, see ``typed``
-                call = self._screened(call, context, known, seen)
+                call = self._screened(call, context, known, seen, shell.user)
         return Sight(seen, known, context, call, start, nearby)
+
+    def glance(self, shell: "Shell", call: "Call", start: "Start") -> Look:
+        """Look at a command's text while its shell may be busy; what is seen is kept for ``look_at``."""
+        context = replace(self._context, cwd=self._likely_place(shell, call, start))
+        return self.seen(call, context, Brought(known=self._memory.known(start)))
 
     def seen(self, call: "Call", context: Context, brought: Brought, before: Look | None = None) -> Look:
         """Look at a command's text; ``before`` is the look that asked for what lies nearby."""
+        if before is not None or brought.env or brought.stdin is not None or brought.more or brought.nearby:
+            return self._seen(call, context, brought, before)
+        key = (call.text, call.words, context.cwd)
+        kept, packs = self._texts.get(key), self._gate.packs
+        # The same state read twice is equal, not the same object.
+        if kept is not None and kept[1] is packs and (kept[0] is brought.known or kept[0] == brought.known):
+            return kept[2]
+        seen = self._seen(call, context, brought, None)
+        with self._lock:
+            if len(self._texts) >= MOST_KEPT:
+                self._texts.clear()
+            if not any(finding.rule == UNREADABLE for finding in seen.detection.findings):
+                self._texts[key] = (brought.known, packs, seen)
+        return seen
+
+    def _seen(self, call: "Call", context: Context, brought: Brought, before: Look | None) -> Look:
         if call.words is not None:  # run past functions and aliases
             brought = replace(brought, known=Known(unclear=False))
         text = call.text if call.words is None else line_of(call.words)
@@ -157,6 +190,18 @@ class Looking:
             except OSError:
                 return None, call
         return self._memory.place(shell) or self._physical(shell, shell.cwd), call
+
+    def _likely_place(self, shell: "Shell", call: "Call", start: "Start") -> str:
+        """Guess what ``_place`` will say, without asking the sandbox; a wrong guess costs another look."""
+        local = self._environment.kind == "local"
+        if call.cwd is not None:
+            asked = call.cwd if call.cwd.startswith("/") else f"{start.cwd}/{call.cwd}"
+            return os.path.realpath(asked) if local else posixpath.normpath(asked)
+        if local:
+            with suppress(OSError):
+                return os.readlink(f"/proc/{shell.pid}/cwd")  # noqa: PTH115  # as above
+            return os.path.realpath(shell.cwd)
+        return self._memory.place(shell) or shell.cwd
 
     def _physical(self, shell: "Shell", path: str) -> str | None:
         """Return a directory's path without symbolic links; None when it is not there."""

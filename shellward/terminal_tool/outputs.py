@@ -5,9 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-MOST: Final = 100
+from shellward.core.limits import KEPT_OUTPUTS, KEPT_OUTPUTS_BYTES
+
+MOST: Final = KEPT_OUTPUTS
 """So many are kept of a task, and so many moved commands that have ended."""
-MOST_BYTES: Final = 1 << 30
+MOST_BYTES: Final = KEPT_OUTPUTS_BYTES
 """So many bytes likewise; the newest is kept however large it is."""
 
 
@@ -18,11 +20,13 @@ class Outputs:
         self._lock = threading.Lock()
         self._kept: dict[str, Path] = {}
         self._others: dict[str, Path] = {}
+        self._folders: set[str] = set()
 
     def add(self, path: Path) -> None:
         """Keep a file that is written; the oldest go when there are too many."""
         with self._lock:
             self._kept[str(path)] = path
+            self._folders.add(str(path.parent))
             sizes = {name: size_of(each) for name, each in self._kept.items()}
             for name in list(sizes)[:-1]:
                 if len(sizes) <= MOST and sum(sizes.values()) <= MOST_BYTES:
@@ -44,6 +48,12 @@ class Outputs:
         """Return the file that the model knows by this path."""
         with self._lock:
             return self._kept.get(name) or self._others.get(name)
+
+    def gone(self, name: str) -> bool:
+        """Whether the model was told of such a file, which has had to make room for newer ones."""
+        folder, _, number = name.rpartition("/")
+        with self._lock:
+            return folder in self._folders and number.removesuffix(".txt").isdecimal() and not Path(name).exists()
 
     def clear(self) -> None:
         """Know of none any more; whoever has made them removes them."""

@@ -5,28 +5,67 @@ there before is the user's, and is not read.
 """
 
 import os
+import re
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shellward.approval.nearby import MOST_TEXT, NOTHING_NEARBY, Nearby, Wanted
+from shellward.approval.nearby import MOST_FILES, MOST_IN_ALL, MOST_TEXT, NOTHING_NEARBY, Nearby, Wanted
+from shellward.command.loading import DEEP, is_pattern, matches
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.encoding import encode_text, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shellward.approval.context import Detected
     from shellward.approval.engine import Packs
     from shellward.environments.environment import Environment
 
 _SLACK: Final = 2.0
 """Seconds by which times of files may lag behind the clock."""
-_BINARY: Final = 1024
 _MOST_LINKS: Final = 8
-_LOOK: Final = (
-    'for p in {}; do r=$(readlink -f -- "$p") || r=; s=$(stat -Lc \'%Z %s %F\' -- "$p") || s=-; '
-    'printf "%s\\0%s\\0%s\\0" "$p" "$r" "$s"; done 2>/dev/null; date +%s'
-)
+_MOST_ENTRIES: Final = 20_000
+"""So many entries of directories are looked at for one pattern."""
+_DEPTH: Final = 8
+"""Directories below the first one that are looked into for one pattern."""
+_SCRIPT: Final = "look.sh"
+_FIELDS: Final = 7
+_MACHINE_CODE: Final = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+_COMPILED: Final = (".pyc", ".pyo", ".so", ".luac", ".jar")
+_HEAD: Final = 1024
+"""Bytes at the beginning of an ELF file that tell how it was linked, its build id included."""
+_NEAR: Final = 4096
+"""Bytes that may have been added to a copy of a program."""
+_PROGRAMS: Final = ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin")
+
+
+class _File(NamedTuple):
+    """What is known of one path.
+
+    Attributes:
+        real: its path without links; empty: it is not there, or need not be told.
+        is_file: it is a regular file.
+        is_new: it has changed since the environment was opened.
+        size: in bytes.
+        data: what it holds, when that was asked for; None: not read.
+        copy: the system's program that it is a copy of.
+        waits: it is a FIFO.
+    """
+
+    real: str = ""
+    is_file: bool = False
+    is_new: bool = False
+    size: int = 0
+    data: bytes | None = None
+    copy: str = ""
+    waits: bool = False
+
+
+_NOT_THERE: Final = _File()
+_NO_FILES: Final = re.compile("/(?:proc|sys|dev(?!/shm(?:/|$)))(?:/|$)")
+"""Where the kernel shows itself, and nobody puts a script."""
 
 
 class Places:
@@ -40,134 +79,283 @@ class Places:
     def __init__(self, environment: "Environment | None", since: float | None = None) -> None:
         self._environment = environment
         self._since = time.time() - _SLACK if since is None else since
+        self._copies: dict[tuple[int, int, float], str] = {}
 
     def see(self, wanted: Wanted) -> Nearby:
         """Return what is there now of what was wanted."""
         if not wanted:
             return NOTHING_NEARBY
-        if self._environment is None or self._environment.kind == "local":
-            return self._seen(wanted, {path: _local(path) for path in (*wanted.programs, *wanted.paths)}, self._since)
-        found, skew = self._ask((*wanted.programs, *wanted.paths))
-        return self._seen(wanted, found, self._since + skew)
+        ask = self._local if self._environment is None or self._environment.kind == "local" else self._ask
+        found, matched, beyond = ask(wanted)
+        return _seen(wanted, found, matched, beyond or ("too many names" if wanted.more else ""))
 
     def real(self, paths: tuple[str, ...]) -> list[str]:
         """Return where those of the paths lead that do not stand for themselves."""
-        if self._environment is None or self._environment.kind == "local":
-            found = {path: _local(path) for path in paths}
-        else:
-            found = self._ask(paths)[0]
+        ask = self._local if self._environment is None or self._environment.kind == "local" else self._ask
+        found, _, _ = ask(Wanted(paths=paths))
         return [there.real for path, there in found.items() if there.real and there.real != path]
 
-    def _seen(self, wanted: Wanted, found: "dict[str, _Found]", since: float) -> Nearby:
-        links: dict[str, str] = {}
-        for path, there in found.items():
-            if there.real and len(links) < _MOST_LINKS and (link := _first_link(path, there.real)) is not None:
-                links[link[0]] = link[1]
-        programs: dict[str, str] = {}
-        unread: list[str] = []
-        for path in wanted.programs:
-            there = found[path]
-            if not there.is_file or there.changed < since:
+    # -- this machine --------------------------------------------------------------------------------------
+
+    def _local(self, wanted: Wanted) -> tuple[dict[str, _File], list[str], str]:
+        found = {path: self._local_file(path, read=True) for path in wanted.programs}
+        found.update((path, self._local_file(path)) for path in wanted.paths if path not in found)
+        matched: list[str] = []
+        beyond = ""
+        for pattern in wanted.patterns:
+            if (listed := _listed(pattern)) is None:
+                beyond = "a search that does not end"
                 continue
-            text = self._text(path) if there.size <= MOST_TEXT else None
-            if text is None:
-                if not self._is_binary(path):
-                    unread.append(path)
-            elif "\0" not in text[:_BINARY]:
-                programs[path] = text
-        if not (programs or links or unread):
-            return NOTHING_NEARBY
-        names = {path.rpartition("/")[2]: path for path in reversed(wanted.searched) if path in programs}
-        return Nearby(programs, links, tuple(unread), names)
+            for path in listed:
+                if path not in found:
+                    there = self._local_file(path, read=True)
+                    if not there.is_new:
+                        continue
+                    found[path] = there
+                matched.append(path)
+                if len(matched) > MOST_FILES:
+                    return found, matched, beyond
+        return found, matched, beyond
 
-    def _is_binary(self, path: str) -> bool:
-        """Whether a file too large to be read begins like a program that no interpreter reads."""
-        if self._environment is not None and self._environment.kind != "local":
-            answer = self._environment.control(None).call(f"head -c 4 -- {_word(path)} | od -An -c")
-            return answer.split()[:4] == ["177", "E", "L", "F"]
+    def _local_file(self, path: str, *, read: bool = False) -> _File:
+        whole = os.path.expanduser(path)  # noqa: PTH111  # on the way of every command that names a file
         try:
-            with Path(path).expanduser().open("rb") as file:
-                return b"\0" in file.read(_BINARY)
+            there = os.stat(whole)  # noqa: PTH116
         except OSError:
-            return False
+            return _NOT_THERE if read else _File(_real(path, whole))
+        is_file = stat.S_ISREG(there.st_mode)
+        is_new = there.st_ctime >= self._since
+        data, copy = None, ""
+        if read and is_file and is_new:
+            data, copy = self._held(whole, there)
+        waits = stat.S_ISFIFO(there.st_mode)
+        return _File(_real(path, whole), is_file, is_new, there.st_size, data, copy, waits)
 
-    def _text(self, path: str) -> str | None:
+    def _held(self, whole: str, there: os.stat_result) -> tuple[bytes | None, str]:
         try:
-            if self._environment is None or self._environment.kind == "local":
-                data = Path(path).expanduser().read_bytes()
-            else:
-                data = self._environment.read_file(path)
+            with open(whole, "rb") as file:  # noqa: PTH123
+                head = file.read(_HEAD)
+                if head.startswith(_MACHINE_CODE):
+                    return head, self._copy_of(head, there)
+                return (head + file.read(MOST_TEXT) if there.st_size <= MOST_TEXT else None), ""
         except OSError:
-            return None
-        return data.decode("utf-8", "surrogateescape") if len(data) <= MOST_TEXT else None
+            return None, ""
 
-    def _ask(self, paths: tuple[str, ...]) -> "tuple[dict[str, _Found], float]":
+    def _copy_of(self, head: bytes, there: os.stat_result) -> str:
+        """Find the system's program that a file is a copy of."""
+        key = (there.st_dev, there.st_ino, there.st_ctime)
+        known = self._copies.get(key)
+        if known is None:
+            known = self._copies[key] = next(_copies(head, there.st_size), "")
+        return known
+
+    # -- another place -------------------------------------------------------------------------------------
+
+    def _ask(self, wanted: Wanted) -> tuple[dict[str, _File], list[str], str]:
         assert self._environment is not None  # noqa: S101  # see ``see``
-        unique = list(dict.fromkeys(paths))
+        words = [str(int(time.time() - self._since) + 1)]
+        for path in wanted.programs:
+            words += ["P", _word(path)]
+        others = [path for path in wanted.paths if path not in set(wanted.programs)]
+        for path in others:
+            words += ["L", _word(path)]
+        beyond = ""
+        for pattern in wanted.patterns:
+            if (search := _search(pattern)) is None:
+                beyond = "a search that does not end"
+            else:
+                base, depth, name = search
+                words += ["G", _word(base), str(depth), _word(name)]
+        found = dict.fromkeys([*wanted.programs, *wanted.paths], _NOT_THERE)
         try:
-            answer = self._environment.control(None).call(_LOOK.format(" ".join(map(_word, unique))))
+            answer = self._environment.control(None).ask(_SCRIPT, f"sw_files {' '.join(words)} 2>/dev/null")
         except EnvironmentUnavailable:
-            return dict.fromkeys(unique, _NOT_THERE), 0.0
-        *fields, now = answer.split("\0")
-        found = {}
-        for at, path in enumerate(unique):
-            _, real, about = fields[3 * at : 3 * at + 3]
-            changed, _, rest = about.partition(" ")
-            size, _, kind = rest.partition(" ")
-            known = changed.isdecimal() and size.isdecimal()
-            found[path] = _Found(real, float(changed), int(size), "file" in kind) if known else _Found(real)
-        skew = float(now) - time.time() if now.strip().isdecimal() else 0.0
-        return found, skew
+            return found, [], beyond
+        told, matched, endless = _answered(answer, [*wanted.programs, *others], wanted.patterns)
+        return {**found, **told}, matched, beyond or ("a search that does not end" if endless else "")
 
 
-def seen_here(text: str, cwd: str | None, packs: "Packs", *, since: float) -> "Detected | None":
+def _answered(answer: str, asked: list[str], patterns: tuple[str, ...]) -> tuple[dict[str, _File], list[str], bool]:
+    """Read what look.sh printed: the files, those of them that patterns mean, and whether there are more."""
+    fields = answer.split("\0")
+    records = [fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS)]
+    found: dict[str, _File] = {}
+    matched: list[str] = []
+    for given, (_, path, real, *rest) in zip(asked, records, strict=False):
+        found[given] = _told("" if given != path and real == path else real, *rest)
+    for kind, path, real, *rest in records[len(asked) :]:
+        if kind == "P" and any(matches(path, pattern) for pattern in patterns):
+            found[path] = _told(real, *rest)
+            matched.append(path)
+    return found, matched, any(record[0] == "M" for record in records)
+
+
+def _told(real: str, about: str, new: str, text: str, copy: str) -> _File:
+    _, _, rest = about.partition(" ")
+    size, _, kind = rest.partition(" ")
+    if not size.isdecimal():
+        return _File(real)
+    data = bytes.fromhex(text[:-1]) if text.endswith(".") else b"\x7fELF" if copy else None
+    return _File(real, "file" in kind, new == "1", int(size), data, copy, "fifo" in kind)
+
+
+def _seen(wanted: Wanted, found: dict[str, _File], matched: list[str], beyond: str) -> Nearby:
+    links: dict[str, str] = {}
+    for path, there in found.items():
+        if there.real and len(links) < _MOST_LINKS and (link := _first_link(path, there.real)) is not None:
+            links[link[0]] = link[1]
+    programs: dict[str, str] = {}
+    unread: list[str] = []
+    left = MOST_IN_ALL
+    new = {path: found[path] for path in (*wanted.programs, *matched) if found[path].is_new}
+    copies = {path: there.copy for path, there in new.items() if there.copy}
+    for path, there in new.items():
+        texts = _texts(path, there)
+        if texts is None:
+            unread.append(path)
+            continue
+        size = sum(map(len, texts.values()))
+        if len(programs) + len(texts) > MOST_FILES or size > left:
+            beyond = beyond or (f"{MOST_FILES} files" if size <= left else f"{MOST_IN_ALL >> 10} KiB")
+            continue
+        left -= size
+        programs.update(texts)
+    if not (programs or links or unread or copies or beyond):
+        return NOTHING_NEARBY
+    names = {path.rpartition("/")[2]: path for path in reversed(wanted.searched) if path in programs or path in copies}
+    return Nearby(programs, links, tuple(unread), names, copies, beyond)
+
+
+def _texts(path: str, there: _File) -> dict[str, str] | None:
+    """Return the texts in a file, by the path of each: one, or those of an archive; None when it cannot be read."""
+    data = there.data
+    if not there.is_file:
+        return None if there.waits else {}
+    if data is None:
+        return None
+    if data.startswith(_MACHINE_CODE):
+        return {}
+    if data.startswith(b"PK") or b"PK\x05\x06" in data[-1024:]:
+        return _archived(path, data)
+    if b"\0" in data.partition(b"\n")[0]:
+        return None if path.endswith(_COMPILED) else {}
+    # A shell passes over zero bytes behind the first line.
+    return {path: data.replace(b"\0", b"").decode("utf-8", "surrogateescape")}
+
+
+def _archived(path: str, data: bytes) -> dict[str, str] | None:
+    """Return the programs in a zip file that Python runs."""
+    import io
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [one for one in archive.infolist() if one.filename.endswith((".py", ".pyc"))]
+            if any(one.file_size > MOST_TEXT or one.filename.endswith(".pyc") for one in members):
+                return None
+            return {
+                f"{path}/{one.filename}": archive.read(one).decode("utf-8", "surrogateescape")
+                for one in members[: MOST_FILES + 1]
+            }
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, OSError):
+        return None
+
+
+def _search(pattern: str) -> tuple[str, int, str] | None:
+    """Split a pattern into where to begin, how deep to look, and the name; None for what is not walked."""
+    base, deep, name = pattern.partition(DEEP)
+    if deep and not is_pattern(base):
+        begins = base or "/"
+        if begins == "/" or _NO_FILES.match(begins):
+            return None
+        return begins, _DEPTH, name
+    parts = pattern.split("/")
+    first = next((at for at, part in enumerate(parts) if is_pattern(part)), len(parts) - 1)
+    begins = "/".join(parts[:first]) or "/"
+    if _NO_FILES.match(begins):
+        return None
+    return begins, len(parts) - first if not deep else _DEPTH, parts[-1]
+
+
+def _listed(pattern: str) -> list[str] | None:
+    """List the files here that a pattern means; None when there are too many places to look into."""
+    search = _search(pattern)
+    if search is None:
+        return None
+    base, depth, _ = search
+    found: list[str] = []
+    entries = 0
+    todo = [(base, 1)]
+    while todo:
+        folder, level = todo.pop()
+        try:
+            listing = sorted(os.scandir(os.path.expanduser(folder)), key=lambda one: one.name)  # noqa: PTH111
+        except OSError:
+            continue
+        entries += len(listing)
+        if entries > _MOST_ENTRIES:
+            return None
+        for entry in listing:
+            path = f"{folder.rstrip('/')}/{entry.name}"
+            if level < depth and entry.is_dir(follow_symlinks=False):
+                todo.append((path, level + 1))
+            elif matches(path, pattern):
+                found.append(path)
+    return found
+
+
+def _copies(head: bytes, size: int) -> "Iterator[str]":
+    for folder in _PROGRAMS:
+        try:
+            listing = list(os.scandir(folder)) if not os.path.islink(folder) else []  # noqa: PTH114
+        except OSError:
+            continue
+        for entry in listing:
+            try:
+                if not entry.is_file(follow_symlinks=False) or abs(entry.stat().st_size - size) > _NEAR:
+                    continue
+                with Path(entry.path).open("rb") as file:
+                    same = file.read(_HEAD) == head
+            except OSError:
+                continue
+            if same:
+                yield entry.path
+
+
+def seen_here(found: "Detected", cwd: str | None, packs: "Packs", *, since: float) -> "Detected":
     """Find what should pause an agent in a command of this machine together with new files and links that it names.
 
     Args:
-        text: the command line.
+        found: what was found in its text.
         cwd: working directory, when known.
         packs: rules of the user's own.
         since: what changed after this is new, in seconds since the epoch.
 
     Returns:
-        None when it names none, so that its text says all.
+        The same object when it names none, so that its text says all.
     """
-    from shellward.approval.brought import Brought, again, look
+    from shellward.approval.brought import Brought, again, look, look_of
     from shellward.approval.detecting import Unreadable
+    from shellward.approval.reading import read_on
 
+    text = found.command
     try:
         place = os.path.realpath(cwd) if cwd else None
-        seen = look(text, cwd=place, brought=Brought(), packs=packs)
-        nearby = Places(None, since).see(seen.wanted)
-        if not nearby:
-            return None
-        return again(seen, text, cwd=place, brought=Brought(nearby=nearby), packs=packs).detection
+        seen = look_of(found) if place == cwd else None
+        last, nearby = read_on(
+            seen or look(text, cwd=place, brought=Brought(), packs=packs),
+            Places(None, since).see,
+            lambda nearby, before: again(before, text, cwd=place, brought=Brought(nearby=nearby), packs=packs),
+        )
     except Exception as error:  # noqa: BLE001  # a defect in detection must stop the command
         return Unreadable(text, error)
+    return last.detection if nearby else found
 
 
-class _Found:
-    __slots__ = ("changed", "is_file", "real", "size")
-
-    def __init__(self, real: str, changed: float = 0.0, size: int = 0, is_file: bool = False) -> None:
-        self.real = real
-        self.changed = changed
-        self.size = size
-        self.is_file = is_file
-
-
-_NOT_THERE: Final = _Found("")
-
-
-def _local(path: str) -> _Found:
-    whole = os.path.expanduser(path)  # noqa: PTH111  # on the way of every command that names a file
+def _real(path: str, whole: str) -> str:
     real = os.path.realpath(whole)
-    shown = "" if whole != path and real == whole else real
-    try:
-        there = os.stat(whole)  # noqa: PTH116
-    except OSError:
-        return _Found(shown)
-    return _Found(shown, there.st_ctime, there.st_size, stat.S_ISREG(there.st_mode))
+    return "" if whole != path and real == whole else real
 
 
 def _first_link(path: str, real: str) -> tuple[str, str] | None:

@@ -43,6 +43,7 @@ class Background:
         self._lock = threading.Lock()
         self._registry: ProcessRegistry | None = None
         self.notices: queue.SimpleQueue[Notice] = queue.SimpleQueue()
+        self._taken: dict[int, Notice] = {}
 
     @property
     def opened(self) -> ProcessRegistry | None:
@@ -53,11 +54,37 @@ class Background:
         """Return the registry."""
         with self._lock:
             if self._registry is None:
-                self._registry = ProcessRegistry(_opened, on_notice=self.notices.put)
+                self._registry = ProcessRegistry(_opened, on_notice=self._hear)
             return self._registry
+
+    def _hear(self, notice: Notice) -> bool:
+        self.notices.put(notice)
+        return False  # it is acknowledged when somebody has taken it and asks for the next one
+
+    def take(self, timeout: float | None) -> Notice | None:
+        """Return the next notice; the one that this thread took before was dealt with, then."""
+        me = threading.get_ident()
+        before = self._taken.pop(me, None)
+        if before is not None:
+            self._acknowledge(before)
+        try:
+            notice = self.notices.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        self._taken[me] = notice
+        return notice
+
+    def _acknowledge(self, notice: Notice) -> None:
+        registry = self._registry
+        if registry is not None:
+            with suppress(OSError):  # it is written down later
+                registry.acknowledge(notice)
 
     def close(self) -> None:
         """Close the registry; processes go on."""
+        for notice in list(self._taken.values()):
+            self._acknowledge(notice)
+        self._taken.clear()
         with self._lock:
             registry, self._registry = self._registry, None
         if registry is not None:
@@ -68,11 +95,12 @@ _background: Final = Background()
 
 
 def next_notice(timeout: float | None = None) -> Notice | None:
-    """Wait for the next notice of a process that was to be told of, of whatever task; None: there is none by then."""
-    try:
-        return _background.notices.get(timeout=timeout)
-    except queue.Empty:
-        return None
+    """Wait for the next notice of a process that was to be told of, of whatever task; None: there is none by then.
+
+    It counts as dealt with when the same thread asks for the next one, or the program ends in order; else the next
+    program is given it again.
+    """
+    return _background.take(timeout)
 
 
 def close() -> None:

@@ -88,6 +88,10 @@ def result_of(result: "Result", *, command: str, cwd_before: str) -> dict[str, A
             hints.append("the whole output is in full_output; read it in parts with read_file")
     if result.shell is ShellEvent.STATE_LOST:
         hints.append(f"the shell was lost and began afresh in {result.cwd}: variables and functions are gone")
+    elif result.shell is ShellEvent.STATE_UNSAVED:
+        hints.append(
+            "the shell's state could not be saved, since there is no room for it; free some, or it may get lost"
+        )
     if hints:
         told["hint"] = "; ".join(hints)
     return told

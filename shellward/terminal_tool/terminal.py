@@ -100,7 +100,7 @@ def terminal_tool(  # noqa: PLR0917  # the order is fixed by those who call it s
 def _foreground(asked: _Asked) -> dict[str, Any]:
     task, call = asked.task, asked.call
     terminal = task.terminal
-    with task.turns.turn(call, alone=terminal.changes_session(asked.command)):
+    with task.turns.turn(call, alone=terminal.changes_session(asked.command, cwd=asked.workdir)):
         before = terminal.cwd
         stream = terminal.stream(asked.command, cwd=asked.workdir, merge_stderr=True)
         try:

@@ -66,6 +66,18 @@ class TypedInput:
                 raise
         return whole
 
+    def check(self, data: bytes) -> None:
+        """Judge what would run if it ended here, without taking it: more of it may come.
+
+        Raises:
+            ApprovalDenied: it may not run.
+        """
+        self._text.append(data.decode("utf-8", "surrogateescape"))
+        try:
+            self._judge()
+        finally:
+            self._text.pop()
+
     def _judge(self) -> None:
         detection = self._look("".join(self._text)).detection
         new = tuple(finding for finding in detection.findings if deed(finding) not in self._allowed)

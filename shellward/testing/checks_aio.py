@@ -14,6 +14,8 @@ from shellward.testing.trial import AFTER_LIMIT, at_most, raises
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def same_calls(t: Trial) -> None:
     """``run``, ``stream``, ``session``, files: same names, same results, awaited."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from shellward.terminal.screen import Snapshot
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 async def _see(session: Any, what: str | re.Pattern[str]) -> Snapshot:
     """Wait until something is on the screen; fail with what is there instead."""
@@ -61,6 +63,13 @@ def same_calls(t: Trial) -> None:
             await session.send_keys("Enter", "C-d")
             assert await session.wait(20) == 0
             assert (await session.screen()).text.count("typed") == 2
+        async with await env.pty("stty -echo; echo up; exec sleep 3000") as session:
+            await _see(session, "up")
+            assert not await session.echo()
+            await session.set_echo(True)
+            assert await session.echo()
+            await session.signal_foreground("TERM")
+            assert await session.wait(20) in {143, 255}  # Daytona does not tell by which signal it ended
 
     t.over_asyncio(body)
 

@@ -10,6 +10,8 @@ from shellward.testing.trial import at_most
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 _ODD = (
     "",
     "a b",

@@ -10,6 +10,8 @@ from shellward.testing.trial import at_most, raises
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def waiting_has_a_limit(t: Trial) -> None:
     """``Stream.wait`` gives a command up to its limit, and it goes on; what it has printed can be seen meanwhile."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shellward.testing.place import SmallDisk
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 def readers_never_see_half(t: Trial) -> None:
     """While one writes, readers inside see one of the contents, whole."""

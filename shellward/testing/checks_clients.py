@@ -11,6 +11,8 @@ from shellward.testing.trial import at_most, bash, eventually, lease, line_of, n
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 _TREE = "setsid {0} & sh -c 'trap \"\" TERM HUP INT; {0}; {0}' & (env -i PATH=$PATH setsid {0} &) ; {0}"
 
 

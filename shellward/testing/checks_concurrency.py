@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def threads_in_one_environment(t: Trial) -> None:
     """64 threads, one environment, ``sleep 0.5`` each.

@@ -15,6 +15,8 @@ from shellward.testing.trial import at_most, raises
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def wrong_settings(t: Trial) -> None:
     """An unknown key or a wrong value is one clear line that names the key; nothing is made."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from shellward.environments.session import Session
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 
 def _assert_speaks(session: Session, after: str) -> None:
     for _ in range(2):

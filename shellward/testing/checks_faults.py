@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 def _break_in_mid_command(t: Trial, env: Environment, breaking: Callable[[], None], within: float) -> ConnectionLost:
     ended: list[BaseException | object] = []

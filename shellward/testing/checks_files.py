@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import errno
+import shutil
+import tempfile
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shellward.core.errors import ConfigError
 from shellward.core.types import FileType
 from shellward.testing.trial import at_most, ordinary_user, quoted, raises, terms
 
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
+
+DEPENDS_ON = "host"
 
 NAMES = (
     "plain",
@@ -110,6 +116,72 @@ def relative_names(t: Trial) -> None:
     assert env.run(f"cat {root}/rel {root}/-rf '{root}/~' {root}/dot {root}/up").stdout == "rel-rf~./dotsub/../up"
     assert {info.name for info in env.list_dir(".")} == {"rel", "-rf", "~", "dot", "up", "sub"}
     env.run(f"cd /; rm -rf {root}")
+
+
+def pieces_of_a_file(t: Trial) -> None:
+    """``read_file`` with an offset and a length gives what a slice would, and the errors that the whole file has."""
+    root = t.directory()
+    data = bytes(range(256)) * 2600  # longer than what goes in one piece, or through a pipe at once
+    t.env.write_file(f"{root}/f", data)
+    t.env.write_file(f"{root}/empty", b"")
+    for offset in (0, 1, 255, 4096, 65_535, 400_001, len(data) - 1, len(data), len(data) + 7, 1 << 40):
+        for length in (0, 1, 511, 300_000, 1 << 40, None):
+            expected = data[offset:] if length is None else data[offset : offset + length]
+            assert t.env.read_file(f"{root}/f", offset=offset, length=length) == expected, (offset, length)
+    for offset in (-1, -70_000, -len(data), -len(data) - 7):
+        assert t.env.read_file(f"{root}/f", offset=offset) == data[offset:], offset
+        assert t.env.read_file(f"{root}/f", offset=offset, length=100) == data[offset:][:100], offset
+    t.env.run(f"truncate -s 5000000000 {root}/far && printf end >>{root}/far").check()
+    assert t.env.read_file(f"{root}/far", offset=4_999_999_999, length=2) == b"\0e"
+    assert t.env.read_file(f"{root}/far", offset=5_000_000_001) == b"nd"
+    assert t.env.read_file(f"{root}/far", offset=-5_000_000_000, length=2) == b"\0\0"
+    assert t.env.read_file(f"{root}/far", offset=-2) == b"nd"
+    for offset, length in ((0, 10), (3, None), (-3, None)):
+        assert t.env.read_file(f"{root}/empty", offset=offset, length=length) == b""
+    t.env.run(f"mkfifo {root}/fifo; mkdir {root}/d").check()
+    for name, wrong in (
+        ("none", FileNotFoundError),
+        ("none/below", FileNotFoundError),
+        ("f/below", NotADirectoryError),
+        ("d", IsADirectoryError),
+        ("fifo", OSError),
+    ):
+        for offset, length in ((0, 0), (5, 5), (-5, None)):
+            with raises(wrong):
+                t.env.read_file(f"{root}/{name}", offset=offset, length=length)
+    for options in ({"length": -1}, {"offset": 1 << 63}, {"offset": "3"}, {"length": 1.5}):
+        with raises(ConfigError):
+            t.env.read_file(f"{root}/f", **options)
+
+
+def directories_above_are_made(t: Trial) -> None:
+    """``parents`` makes the directories that are missing above a file; without it they are an error."""
+    root = t.directory()
+    local = Path(tempfile.mkdtemp(prefix="shellward-check-"))
+    t.defer(lambda: shutil.rmtree(local))
+    (local / "f").write_bytes(b"up")
+    for size in (2, 300_000):  # past the shell, too
+        data = b"x" * size
+        with raises(FileNotFoundError):
+            t.env.write_file(f"{root}/{size}/a b/-c/f", data)
+        t.env.write_file(f"{root}/{size}/a b/-c/f", data, parents=True)
+        assert t.env.read_file(f"{root}/{size}/a b/-c/f") == data
+        t.env.write_file(f"{root}/{size}/a b/-c/f", data + b"y", parents=True)
+        assert t.env.stat(f"{root}/{size}/a b/-c/f").size == size + 1
+        with raises(NotADirectoryError):
+            t.env.write_file(f"{root}/{size}/a b/-c/f/below", data, parents=True)
+        with raises(NotADirectoryError):
+            t.env.write_file(f"{root}/{size}/a b/-c/f/far/below", data, parents=True)
+    with raises(FileNotFoundError):
+        t.env.upload(local / "f", f"{root}/up/there")
+    t.env.upload(local / "f", f"{root}/up/there", parents=True)
+    assert t.env.read_file(f"{root}/up/there") == b"up"
+    env = t.fresh()
+    root = t.directory(env)
+    env.run(f"cd {root}").check()
+    env.write_file("new/one", b"1", parents=True)
+    env.write_file("plain", b"2", parents=True)
+    assert (env.read_file(f"{root}/new/one"), env.read_file(f"{root}/plain")) == (b"1", b"2")
 
 
 def modes_are_kept(t: Trial) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shellward.terminal.screen import Snapshot
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 def _at_terminal(t: Trial, command: str, **options: object) -> Process:
     process = t.env.start(command, **{"pty": True, **options})  # type: ignore[arg-type]

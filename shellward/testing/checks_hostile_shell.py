@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from shellward.environments.session import Session
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 _SAY = "/bin/echo said; (exit 7)"
 
 

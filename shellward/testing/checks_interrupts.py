@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shellward.core.types import Result
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def _in_thread(results: list[Result], run: object, command: str) -> threading.Thread:
     thread = threading.Thread(target=lambda: results.append(run(command)))  # type: ignore[operator]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def _hold(t: Trial, use: Callable[[Environment], object]) -> None:
     with t.place.create() as warm:  # what a backend loads and keeps once is not a leak

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from shellward.core.types import Result
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 @contextmanager
 def _own_temporary_directory() -> Iterator[Path]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shellward.environments.session import Session
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 _LEARN = """set; env; export -p; trap; alias; umask; ls -l /proc/self/fd /proc/$$/fd
 tr '\\0' '\\n' </proc/$$/environ; tr '\\0' '\\n' </proc/$$/cmdline; tr '\\0' '\\n' </proc/self/cmdline
 for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from shellward.core.types import Chunk
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 _NOTE = 600  # characters that the line about what was left out may take
 
 

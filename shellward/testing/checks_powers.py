@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 def capabilities_can_be_read_first(t: Trial) -> None:
     """``capabilities`` is known before anything was asked.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from shellward.environments.environment import Environment
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 @terms(lease, limit=120)
 def survives_a_killed_client(t: Trial) -> None:
@@ -221,7 +223,7 @@ def no_room_for_another(t: Trial) -> None:
     started = []
     with raises(EnvironmentUnavailable) as caught:
         for _ in range(64):
-            started.append(env.start("sleep 300", stdin=b""))  # noqa: PERF401  # those before the error count
+            started.append(env.start("exec sleep 300", stdin=b""))  # noqa: PERF401  # those before the error count
     assert "nothing was started" in str(caught.value)
     assert env.run("echo on").stdout == "on\n"
     known = {info.id for info in env.processes() if info.running}

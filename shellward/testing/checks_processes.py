@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import ProcessState
-from shellward.testing.trial import at_most, bash, eventually, raises, terms
+from shellward.testing.trial import AFTER_LIMIT, at_most, bash, eventually, raises, terms
 
 if TYPE_CHECKING:
     from shellward.environments.process import Process
     from shellward.testing.trial import Trial
+
+DEPENDS_ON = "host"
 
 
 def _started(t: Trial, command: str | list[str], **options: object) -> Process:
@@ -254,7 +256,7 @@ def killed_with_its_tree(t: Trial) -> None:
         f"(env -i PATH=$PATH setsid {sleeper.command} &) ; {sleeper.command}",
     )
     sleeper.assert_alive(t.env, 4)
-    with at_most(5, "kill"):
+    with at_most(5 * AFTER_LIMIT, "kill"):
         info = process.kill()
     sleeper.assert_gone(t.env)
     assert (info.state, info.reason) == (ProcessState.ENDED, "killed"), info

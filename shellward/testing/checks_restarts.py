@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shellward.environments.session import Session
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 _ODD = "a 'b' \"c\" $d `e` \\f\n\tg é  "
 
 
@@ -258,3 +260,19 @@ def large_state_survives(t: Trial) -> None:
     session.run(f"BIG={'0123456789' * 30_000}").check()
     session.run("exit 1")
     assert session.run("echo ${#BIG}").stdout == "300000\n"
+
+
+def state_that_cannot_be_saved_is_told(t: Trial) -> None:
+    """Where what a command changed cannot be saved, its result says so, until it can be again."""
+    env = t.fresh()
+    env.run("A=1").check()
+    env.run(f"M={env.backend.scratch}/main; B=2").check()
+    block = 'for f in "$M"/default.*[0-3]; do n=${f%?}; done; for i in 0 1 2 3; do rm -rf "$n$i"; mkdir "$n$i"; done'
+    assert env.run(f"{block}; C=3").shell is ShellEvent.STATE_UNSAVED
+    for _ in range(5):
+        result = env.run("D=4")
+        assert (result.ok, result.shell) == (True, ShellEvent.STATE_UNSAVED)
+    assert env.run('echo "$A$B$C$D"').stdout == "1234\n"
+    assert env.run('rmdir "$n"[0-3]; E=5').shell is None
+    assert env.run("exit 3").shell is ShellEvent.RESTARTED
+    assert env.run('echo "$A$B$C$D$E"').stdout == "12345\n"

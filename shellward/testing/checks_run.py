@@ -11,6 +11,8 @@ from shellward.testing.trial import at_most, ordinary_user, quoted, raises, term
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 
 def exit_status_is_a_result(t: Trial) -> None:
     """A non-zero exit is a result, never an exception; every status comes back as it was."""

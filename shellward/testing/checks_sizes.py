@@ -13,11 +13,14 @@ from shellward.testing.trial import terms
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 GROWTH = 64 * 2**20
 """Bytes by which the client may grow (SPEC A)."""
 LOG_GROWTH = 16 * 2**20
 """The same for the log of a background process (SPEC C)."""
-_OUTPUT = int(float(os.environ.get("SHELLWARD_TEST_OUTPUT_GB", "2")) * 1e9)
+_ALL_OUTPUT = 2e9
+_OUTPUT = int(float(os.environ.get("SHELLWARD_TEST_OUTPUT_GB", _ALL_OUTPUT / 1e9)) * 1e9)
 _PEAK = "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024"
 
 
@@ -107,13 +110,17 @@ def log_of_a_gigabyte(t: Trial) -> None:
 
 @terms(slow=True, limit=600)
 def file_of_a_gigabyte(t: Trial) -> None:
-    """A file of 1 GB (at a cloud 100 MB) goes up and comes down, byte for byte, without being held in memory."""
+    """A file of 1 GB (at a cloud 100 MB) goes up and comes down, byte for byte, without being held in memory.
+
+    It is smaller where SHELLWARD_TEST_OUTPUT_GB is below its default.
+    """
+    size = int(t.place.large_file * min(1, _OUTPUT / _ALL_OUTPUT))
     with tempfile.TemporaryDirectory(prefix="shellward-check-") as directory:
         source, back = Path(directory, "source"), Path(directory, "back")
         block = hashlib.sha256(b"x").digest() * 32_768
         digest = hashlib.sha256()
         with source.open("wb") as file:
-            for _ in range(t.place.large_file // len(block)):
+            for _ in range(size // len(block)):
                 file.write(block)
                 digest.update(block)
         said = _flat(

@@ -9,6 +9,8 @@ from shellward.testing.trial import at_most, bash, quoted, raises, terms
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 _ODD = "a 'b' \"c\" $d `e` \\f\n\tg é  "
 
 

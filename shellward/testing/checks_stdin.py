@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import tempfile
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shellward.testing.trial import Trial
+
+DEPENDS_ON = "transport"
 
 _BYTES = bytes(range(256))
 
@@ -163,6 +166,24 @@ def failing_input_is_the_callers_error(t: Trial) -> None:
         t.env.run(f"cat; {sleeper.command}", stdin=broken(), timeout=20)
     sleeper.assert_gone(t.env, 2)
     assert t.env.run("cat; echo ok").stdout == "ok\n"
+
+
+def input_that_cannot_be_kept(t: Trial) -> None:
+    """A command gets all of its input, or does not run: OSError, where the sandbox has no room to keep it."""
+    session, root = t.session(), t.directory()
+    for before in ("true", "set -e", "set +e; set -u"):
+        session.run(before).check()
+        place, _, number = session.run("readlink /proc/self/fd/0", stdin="x").stdout.strip().rpartition(".")
+        links = " ".join(f"{place}.{int(number) + more}" for more in range(1, 10))
+        session.run(f"for f in {links}; do ln -s /dev/full $f; done").check()
+        for data in (b"x", b"x" * 100_000, "é" * 100):
+            with raises(OSError) as caught:
+                session.run(f"cat; echo ran >>{root}/ran", stdin=data)
+            assert caught.value.errno == errno.ENOSPC, caught.value
+            assert "nothing has run" in str(caught.value)
+        session.run(f"rm -f {links}").check()
+        assert session.run("cat; echo $?", stdin="all of it\n").stdout == "all of it\n0\n"
+    assert session.run(f"ls {root}").stdout == ""
 
 
 def wrong_kind_of_input(t: Trial) -> None:

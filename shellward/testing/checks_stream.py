@@ -12,6 +12,8 @@ from shellward.testing.trial import at_most, raises
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def chunks_then_the_result(t: Trial) -> None:
     """``stream`` gives chunks as they come, then the Result as its last item, and as ``.result``."""

@@ -11,6 +11,8 @@ from shellward.testing.trial import at_most, bash, quoted, terms
 if TYPE_CHECKING:
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "shell"
+
 _BROKEN = (
     'echo "',
     "echo '",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shellward.testing.place import Place
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 def _tools(place: Place) -> str:
     """Need the terminal programs of an ordinary Linux."""

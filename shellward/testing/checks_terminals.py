@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from shellward.terminal.screen import Snapshot
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 _PROMPT = re.compile(r"sw> ?\Z")
 
 

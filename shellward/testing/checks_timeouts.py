@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from shellward.environments.session import Session
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "transport"
+
 
 def _limited(session: Session, command: str, limit: float = 0.7) -> Result:
     start = time.monotonic()

@@ -8,10 +8,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from shellward.core.types import ShellEvent
 from shellward.testing.trial import AFTER_LIMIT, at_most, bash, eventually, python, terms
 
 if TYPE_CHECKING:
     from shellward.testing.trial import Sleeper, Trial
+
+DEPENDS_ON = "host"
 
 _WAYS = {
     "a child": "{0} & {0}",
@@ -127,13 +130,21 @@ def hopping(t: Trial) -> None:
     t.env.write_file(f"{root}/hop", f'#!/bin/sh\necho x >>{root}/trace\nsleep 0.05\n"$0" &\n', mode=0o755)
     result = t.env.run(f"{root}/hop; sleep 30", timeout=1)
     assert result.timed_out
-    time.sleep(AFTER_LIMIT)
-    size = t.env.stat(f"{root}/trace").size
-    assert size > 4
-    time.sleep(0.6)
-    still = t.env.stat(f"{root}/trace").size
+    ended = _stands_still(t, f"{root}/trace")
     t.env.write_file(f"{root}/hop", "#!/bin/sh\n", mode=0o755)
-    assert still == size, "it hops on"
+    assert ended, "it hops on"
+
+
+def _stands_still(t: Trial, trace: str) -> bool:
+    """Whether a file that has grown comes to an end of it."""
+    assert t.env.stat(trace).size > 4
+
+    def still() -> bool:
+        size = t.env.stat(trace).size
+        time.sleep(0.6)
+        return t.env.stat(trace).size == size
+
+    return eventually(still, AFTER_LIMIT)
 
 
 def loops_of_the_shell_itself(t: Trial) -> None:
@@ -142,11 +153,7 @@ def loops_of_the_shell_itself(t: Trial) -> None:
     loop = f"while :; do echo x >>{root}/trace; sleep 0.05; done"
     result = t.env.run(f"({loop}) & (trap '' TERM INT; {loop}) & sleep 30", timeout=1)
     assert result.timed_out
-    time.sleep(AFTER_LIMIT)
-    size = t.env.stat(f"{root}/trace").size
-    assert size > 4
-    time.sleep(0.5)
-    assert t.env.stat(f"{root}/trace").size == size
+    assert _stands_still(t, f"{root}/trace"), "they go on"
 
 
 def older_jobs_stay(t: Trial) -> None:
@@ -209,13 +216,19 @@ def renamed_and_disowned(t: Trial) -> None:
 
 
 def next_command_is_not_hit(t: Trial) -> None:
-    """What ends a tree is over when the result is there: 60 limits, each followed at once by a command."""
+    """What ends a tree is over when the result is there: 60 limits, each followed at once by a command.
+
+    On a machine that is busy with other things, where more than a second is allowed after a limit, a shell may be too
+    slow to save its state. That is said, and what was there before is kept.
+    """
     session = t.session()
     session.run("X=kept").check()
+    events = {None} if AFTER_LIMIT <= 1 else {None, ShellEvent.STATE_LOST, ShellEvent.RESTARTED}
     for number in range(60):
         assert session.run("sleep 30", timeout=0.02).timed_out
         after = session.run("echo $X", timeout=5)
-        assert (after.exit_code, after.stdout, after.shell) == (0, "kept\n", None), f"{number}: {after}"
+        assert (after.exit_code, after.stdout) == (0, "kept\n"), f"{number}: {after}"
+        assert after.shell in events, f"{number}: {after}"
 
 
 def client_is_not_hit(t: Trial) -> None:

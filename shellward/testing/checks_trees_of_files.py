@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from shellward.testing.trial import Trial
 
+DEPENDS_ON = "host"
+
 
 @contextmanager
 def _here() -> Iterator[Path]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from shellward.environments.environment import Environment
     from shellward.testing.place import Place
+    from shellward.testing.trial import DependsOn
 
 SUBJECTS = (
     "run",
@@ -43,6 +44,7 @@ SUBJECTS = (
     "process_faults",
     "terminals",
     "terminal_programs",
+    "foreground",
     "held_terminals",
     "files",
     "trees_of_files",
@@ -71,11 +73,13 @@ class Check:
         name: ``subject.function``, the stable name used in ``Place.deviations`` and in test ids.
         function: what does it.
         terms: what it needs.
+        depends_on: what its outcome depends on: "shell", "transport" or "host".
     """
 
     name: str
     function: Callable[[Trial], None]
     terms: Terms
+    depends_on: DependsOn
 
     @property
     def promise(self) -> str:
@@ -100,11 +104,10 @@ def checks(place: Place | None = None, *, subjects: Sequence[str] = SUBJECTS) ->
     found = []
     for subject in subjects:
         module = import_module(f"shellward.testing.checks_{subject}")
-        found += [
-            Check(f"{subject}.{name}", function, getattr(function, "terms", Terms()))
-            for name, function in vars(module).items()
-            if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
-        ]
+        for name, function in vars(module).items():
+            if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_":
+                needed: Terms = getattr(function, "terms", Terms())
+                found.append(Check(f"{subject}.{name}", function, needed, needed.depends_on or module.DEPENDS_ON))
     if place is None:
         return found
     if subjects == SUBJECTS:

@@ -17,7 +17,7 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -34,6 +34,11 @@ PROMPT = 3.0
 """Seconds within which something that must happen at once has to happen, on a busy machine."""
 CLIENT_LEASE = 15
 """Seconds that the sandbox of a killed client lives on; a busy machine must not make a living one miss it."""
+DependsOn: TypeAlias = Literal["shell", "transport", "host"]
+"""What the outcome of a check depends on: the shell that runs commands, the way to it, or the machine it runs on.
+
+``DEPENDS_ON`` in each module of checks says it. A place that has nothing new of that kind need not be tried each time.
+"""
 AFTER_LIMIT = float(os.environ.get("SHELLWARD_TEST_AFTER_LIMIT") or 1.0)
 """Seconds after its time limit by which a command must have returned (SPEC A); more where much else is done."""
 
@@ -46,18 +51,22 @@ class Terms:
         slow: it takes more than a few seconds or loads the machine.
         limit: seconds after which a runner should give it up as hanging.
         needs: each says why the check does not concern a place, or "".
+        depends_on: what its outcome depends on, where that is not what its module says (see DependsOn).
     """
 
     slow: bool = False
     limit: float = 60.0
     needs: tuple[Callable[[Place], str], ...] = ()
+    depends_on: DependsOn | None = None
 
 
-def terms(*needs: Callable[[Place], str], slow: bool = False, limit: float = 60.0) -> Callable[[_Function], _Function]:
+def terms(
+    *needs: Callable[[Place], str], slow: bool = False, limit: float = 60.0, depends_on: DependsOn | None = None
+) -> Callable[[_Function], _Function]:
     """Attach terms to a check."""
 
     def attach(function: _Function) -> _Function:
-        vars(function)["terms"] = Terms(slow=slow, limit=limit, needs=needs)
+        vars(function)["terms"] = Terms(slow=slow, limit=limit, needs=needs, depends_on=depends_on)
         return function
 
     return attach

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 
 from shellward.environments.pty import PtySession
 
@@ -43,6 +44,10 @@ def environ(**more: str) -> dict[str, str]:
 
 
 def cli(*words: str, stdin: bytes | int = subprocess.DEVNULL, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line to its end: in a process that is warm, unless its streams are something special."""
+    if not more.keys() - {"env", "cwd", "timeout"} and "PYTHONPROFILEIMPORTTIME" not in more.get("env", ()):
+        where = {"env": environ(), "cwd": os.getcwd(), "timeout": 60} | more  # noqa: PTH109
+        return warm.run(words, stdin=stdin, **where)
     given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     more = {"env": environ(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60} | more
     return subprocess.run([*SHELLWARD, *words], check=False, **given, **more)

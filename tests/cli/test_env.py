@@ -5,7 +5,9 @@ import os
 import secrets
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ def test_ls(kept: Keep) -> None:
     (found,) = (each for each in environments() if each["handle"] == handle)
     assert (found["kind"], found["state"], found["labels"]["team"]) == ("docker", "running", "blue")
     table = cli("env", "ls").stdout.decode().splitlines()
-    assert table[0].split() == ["HANDLE", "KIND", "IMAGE", "STATE", "AGE", "LEASE", "OWNER"]
+    assert table[0].split() == ["HANDLE", "KIND", "IMAGE", "STATE", "AGE", "LEASE", "RENEWED", "OWNER"]
     (row,) = (line for line in table if line.startswith(handle[: len("docker:") + 12]))
     assert "shellward/sandbox:latest" in row
     assert " 2m " in row
@@ -106,6 +108,24 @@ with environments.create("docker", image="shellward/sandbox:latest") as made:
     print(made.handle, flush=True)
     input()
 """
+
+
+@pytest.mark.docker
+def test_ls_says_when_a_lease_was_renewed() -> None:
+    owner = on(f"test-{secrets.token_hex(6)}", HOLD)
+    assert owner.stdout is not None
+    handle = owner.stdout.readline().strip()
+    try:
+        until = time.monotonic() + 30
+        while (found := [each for each in environments() if each["handle"] == handle])[0]["renewed"] is None:
+            assert time.monotonic() < until
+        age = datetime.now(UTC) - datetime.fromisoformat(found[0]["renewed"])
+        assert timedelta() <= age < timedelta(minutes=1)
+        (row,) = (line for line in cli("env", "ls").stdout.decode().splitlines() if line.startswith(handle[:19]))
+        assert "s ago" in row
+    finally:
+        owner.communicate("\n")
+    assert handle not in {each["handle"] for each in environments()}
 
 
 @pytest.mark.docker

@@ -128,7 +128,7 @@ def test_lines_that_are_too_long_to_hold() -> None:
 
 
 def test_the_gate(tmp_path: Path) -> None:
-    victim = Path.home() / ".cache" / "shellward-tests" / f"cli-start-{tmp_path.name}-{time.time_ns()}"
+    victim = Path.home() / ".shellward-tests" / f"cli-start-{tmp_path.name}-{time.time_ns()}"
     victim.mkdir(parents=True)
     try:
         made = cli("start", "--json", f"rm -rf {victim}")

@@ -153,9 +153,9 @@ def test_terminal_as_input_is_empty() -> None:
     ("redirect", "code", "said"),
     [
         ("<&-", 0, ""),
-        (">&-", 125, "cannot write standard output"),
-        (">/dev/full", 125, "cannot write standard output: No space left on device"),
-        ("<&- >&- 2>&-", 125, ""),
+        (">&-", 122, "cannot write standard output"),
+        (">/dev/full", 122, "cannot write standard output: No space left on device"),
+        ("<&- >&- 2>&-", 122, ""),
     ],
 )
 def test_standard_streams_that_are_closed_or_full(redirect: str, code: int, said: str) -> None:
@@ -275,6 +275,7 @@ def test_json_errors() -> None:
     assert json.loads(done.stdout) == {
         "error": "No such file or directory: /not/there",
         "kind": "FileNotFoundError",
+        "ran": "no",
     }
     done = cli("run", "--json", "--env", "moon", "true")
     assert (done.returncode, json.loads(done.stdout)["kind"]) == (2, "ConfigError")
@@ -357,9 +358,9 @@ def test_environment_removed_from_outside_in_mid_command() -> None:
         assert cli("env", "rm", *owned_by(process.pid)).returncode == 0
         assert process.stdout is not None
         made = json.loads(process.stdout.read())
-    assert process.returncode == 125
+    assert process.returncode == 122
     assert made["kind"] == "ConnectionLost"
-    assert (made["stdout"], made["exit_code"]) == ("so far\n", None)
+    assert (made["stdout"], made["exit_code"], made["ran"]) == ("so far\n", None, "unknown")
 
 
 def test_progress_is_for_terminals_only() -> None:

@@ -5,8 +5,6 @@ What is refused here must harm nothing but ``victim`` if it does run after all: 
 
 import json
 import os
-import pty
-import select
 import signal
 import subprocess
 import time
@@ -15,13 +13,14 @@ from pathlib import Path
 
 import pytest
 from commandline import SHELLWARD, cli, environ
+from seats import Seat
 
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Iterator[Path]:
     import shutil
 
-    place = Path.home() / ".cache" / "shellward-tests" / f"cli-{os.getpid()}-{tmp_path.name}"
+    place = Path.home() / ".shellward-tests" / f"cli-{os.getpid()}-{tmp_path.name}"
     place.mkdir(parents=True)
     (place / "file").write_text("precious")
     yield place
@@ -67,54 +66,28 @@ def test_mode_off_asks_nobody_but_never_is_never(victim: Path) -> None:
     assert not victim.exists()
 
 
-class Person:
-    """Somebody at a terminal that the command line runs in."""
-
-    def __init__(self, *words: str) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(SHELLWARD[0], [*SHELLWARD, "run", *words], environ(TERM="dumb", COLUMNS="200"))
-        self.seen = b""
-
-    def sees(self, text: bytes, seconds: float = 30.0) -> bool:
-        until = time.monotonic() + seconds
-        while text not in self.seen and time.monotonic() < until:
-            if select.select([self.fd], [], [], 0.1)[0]:
-                try:
-                    self.seen += os.read(self.fd, 65536)
-                except OSError:
-                    break
-        return text in self.seen
-
-    def types(self, keys: bytes) -> None:
-        time.sleep(0.3)
-        os.write(self.fd, keys)
-
-    def ends(self) -> int:
-        self.sees(b"\0 there is no such text", 2)
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+def at_terminal(*words: str) -> Seat:
+    return Seat([*SHELLWARD, "run", *words], env=environ(), columns=200)
 
 
-@pytest.mark.parametrize(("key", "code", "there"), [(b"o", 0, False), (b"d", 20, True), (b"\x03", 20, True)])
-def test_the_person_at_the_terminal_is_asked(victim: Path, key: bytes, code: int, there: bool) -> None:
-    person = Person("--timeout", "1", "--", f"rm -rf {victim}; printf a%ser ft")
-    assert person.sees(b"needs your approval"), person.seen
-    assert person.sees(b"[d] deny")
-    time.sleep(1.5)  # longer than the command may take: that does not run yet
-    person.types(key)
-    assert person.ends() == code, person.seen
-    assert victim.exists() == there
-    assert (b"after" in person.seen) != there
+@pytest.mark.parametrize(("key", "code", "there"), [("y", 0, False), ("n", 20, True), ("\x03", 20, True)])
+def test_the_person_at_the_terminal_is_asked(victim: Path, key: str, code: int, there: bool) -> None:
+    with at_terminal("--timeout", "1", "--", f"rm -rf {victim}; printf a%ser ft") as seat:
+        assert seat.sees("needs your approval"), seat.screen
+        assert seat.sees("Allow it?")
+        time.sleep(1.5)  # longer than the command may take: that does not run yet
+        seat.press(key)
+        assert seat.ends() == code, seat.screen
+        assert victim.exists() == there
+        assert ("after" in seat.printed) != there
 
 
 def test_told_to_end_while_the_person_is_asked(victim: Path) -> None:
-    person = Person("--", f"rm -rf {victim}")
-    assert person.sees(b"[d] deny"), person.seen
-    os.kill(person.pid, signal.SIGTERM)
-    assert person.ends() == 128 + signal.SIGTERM
-    assert victim.exists()
+    with at_terminal("--", f"rm -rf {victim}") as seat:
+        assert seat.sees("Allow it?"), seat.screen
+        os.kill(seat.pid, signal.SIGTERM)
+        assert seat.ends() == 128 + signal.SIGTERM
+        assert victim.exists()
 
 
 @pytest.mark.docker

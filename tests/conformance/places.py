@@ -211,16 +211,14 @@ LOCAL_SH = local("local-sh", "sh", shell="sh")
 LOCAL_BUSYBOX = local("local-busybox", busybox_sh(), shell="sh", deviations=BUSYBOX)
 DOCKER_BASH = docker("docker-bash", "shellward/sandbox:latest", other_user="nobody")
 DOCKER_BUSYBOX = docker("docker-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
-SINGULARITY: tuple[Place, ...]
+SINGULARITY_ROOT = (singularity("singularity-root"),)
+SINGULARITY_USER = (
+    singularity("singularity-user", root=False),
+    singularity("singularity-fakeroot", {"fakeroot": True}),
+)
+SINGULARITY: tuple[Place, ...] = SINGULARITY_ROOT if IS_ROOT else SINGULARITY_USER
 if "singularity" not in os.environ.get("SHELLWARD_TEST_REQUIRE", "").split(","):
-    SINGULARITY = ()  # a lane of its own: tests/run --singularity
-elif IS_ROOT:
-    SINGULARITY = (singularity("singularity-root"),)
-else:
-    SINGULARITY = (
-        singularity("singularity-user", root=False),
-        singularity("singularity-fakeroot", {"fakeroot": True}),
-    )
+    SINGULARITY = ()  # only where it is promised: it takes an Apptainer and an image
 DAYTONA = daytona("daytona")
 MODAL = modal("modal", "shellward/sandbox:latest")
 MODAL_BUSYBOX = modal("modal-busybox", "shellward/busybox:latest", shell="sh", python=False, deviations=BUSYBOX)
@@ -238,6 +236,9 @@ PLACES = (
     *SINGULARITY,
     *CLOUD,
 )
+"""Where the suite runs here, as this user."""
+ALL_PLACES = (*(place for place in PLACES if place not in SINGULARITY), *SINGULARITY_ROOT, *SINGULARITY_USER)
+"""Where it runs as root and as an ordinary user, with everything installed."""
 
 
 def _no_local(place: Place) -> str:

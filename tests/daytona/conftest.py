@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,8 @@ def launched() -> Iterator[Launched]:
 
 
 @pytest.fixture
-def service(launched: Launched, monkeypatch: pytest.MonkeyPatch) -> Iterator[Launched]:
+def service(launched: Launched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Launched]:
+    monkeypatch.setenv("SHELLWARD_HOME", str(tmp_path / "shellward-home"))
     monkeypatch.setenv("DAYTONA_API_KEY", "loopback-key")
     monkeypatch.setenv("DAYTONA_API_URL", f"{launched.url}/api")
     launched.faults()

@@ -205,7 +205,7 @@ def test_twenty_at_once_while_the_service_limits(service: Launched) -> None:
     service.faults(limited=5, match="/api/sandbox")
 
     def one(number: int) -> str:
-        with environments.create("daytona") as env:
+        with environments.create("daytona", auto_stop=60) as env:
             return env.run(f"echo {number}").stdout
 
     with ThreadPoolExecutor(20) as pool:

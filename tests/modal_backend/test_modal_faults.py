@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 
 import pytest
 
@@ -113,6 +114,39 @@ def test_a_service_that_restarts_in_mid_command(service: ModalService, create: C
     assert env.run("echo a; sleep 2; echo b >>/tmp/ran; echo b", timeout=30).stdout == "a\nb\n"
     timer.join()
     assert env.read_file("/tmp/ran") == b"b\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rpc", ["*", "TaskExecStdinWrite", "TaskExecWait", "TaskExecStart"])
+def test_connections_that_are_reset_for_long(service: ModalService, create: Create, rpc: str) -> None:
+    """For longer than the SDK tries again: then what it raises is below its own errors."""
+    env = create()
+    env.run("true").check()
+    service.fault(rpc, "reset", times=-1)
+    timer = threading.Timer(15.0, service.heal)
+    timer.start()
+    try:
+        for _ in range(3):
+            with suppress(EnvironmentUnavailable):  # it may be; nothing else may
+                env.run("echo x >>/tmp/ran; true", timeout=30)
+                with env.pty(["true"]) as terminal:
+                    terminal.wait(5)
+    finally:
+        timer.join()
+    ran = env.run("cat /tmp/ran 2>/dev/null | wc -l").stdout
+    assert int(ran) <= 3
+
+
+def test_errors_below_the_sdk_are_ours() -> None:
+    from grpclib import GRPCError, Status
+    from grpclib.exceptions import ProtocolError, StreamTerminatedError
+
+    from shellward.environments.modal.sdk import mapped
+
+    for error in (StreamTerminatedError("lost"), ProtocolError("odd"), GRPCError(Status.UNKNOWN, "odd")):
+        with pytest.raises(EnvironmentUnavailable, match="does not answer") as caught, mapped("sandbox"):
+            raise error
+        assert caught.value.__cause__ is error
 
 
 @pytest.mark.slow

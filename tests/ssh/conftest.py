@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -88,8 +89,24 @@ def own_servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="shellward-servers-"))
     directory.chmod(0o755)
     monkeypatch.setenv("SHELLWARD_SSHD_DIR", str(directory))
-    monkeypatch.setenv("SHELLWARD_SSHD_PORT", str(PORT + 100))
-    subprocess.run([SERVICE, "start"], check=True, capture_output=True)
-    yield directory
-    subprocess.run([SERVICE, "stop"], check=True, capture_output=True)
-    shutil.rmtree(directory)
+    monkeypatch.setenv("SHELLWARD_SSHD_PORT", str(_two_free_ports()))
+    try:
+        started = subprocess.run([SERVICE, "start"], capture_output=True, text=True, check=False)
+        assert started.returncode == 0, started.stderr
+        yield directory
+    finally:
+        subprocess.run([SERVICE, "stop"], check=True, capture_output=True)
+        shutil.rmtree(directory)
+
+
+def _two_free_ports() -> int:
+    """The first of two ports, one after the other, that nobody listens at: another run may be on this machine."""
+    for port in range(PORT + 100, PORT + 1000, 2):
+        with socket.socket() as one, socket.socket() as other:
+            try:
+                one.bind(("127.0.0.1", port))
+                other.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+    pytest.fail("no two free ports")

@@ -75,7 +75,7 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(make: Make) -> None:
     from shellward.environments import files
 
     with pytest.raises(KeyError):
-        files._write(environment, "/tmp/shellward-broken", broken(), size=None, mode=None)
+        files._write(environment, "/tmp/shellward-broken", broken(), size=None, mode=None, parents=False)
     assert environment.run("ls -A /tmp | grep -e '^[.]shellward[.]' -e shellward-broken").stdout == ""
 
 

@@ -1,5 +1,6 @@
 """Hosts as they are: login shells of all kinds, noise, few sessions, full disks; and what is left on them."""
 
+import contextlib
 import subprocess
 import threading
 import time
@@ -246,3 +247,15 @@ def test_processes_are_left_while_attached_elsewhere(make: Make) -> None:
     with environments.attach(handle) as again:
         assert again.run('pgrep -u "$(id -u)" -f "^sleep 347" | wc -l').stdout.strip() == "1"
     assert environments.remove(handle) is False
+
+
+def test_attaching_while_the_lease_runs_out_leaves_nothing(make: Make) -> None:
+    """Whether it comes just in time or just too late: nothing is left that nobody watches over."""
+    for late in (0.0, 0.15, 0.3, 0.45, 0.6):
+        environment = make(lease=1)
+        handle, scratch = environment.handle, Path(environment.backend.scratch)
+        environment.detach()
+        time.sleep(1.7 + late)
+        with contextlib.suppress(EnvironmentUnavailable), environments.attach(handle) as again:
+            again.run("true")
+        assert eventually(lambda left=scratch: not list(left.parent.glob(f"{left.name}*")), 20)  # type: ignore[misc]

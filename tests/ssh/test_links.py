@@ -12,6 +12,7 @@ from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk
 from shellward.environments.environment import Environment
+from shellward.environments.ssh.host import ask
 from shellward.testing.trial import eventually
 
 from .conftest import PORT, Make
@@ -138,9 +139,24 @@ def test_far_hosts_cost_one_round_trip(make: Make, proxy: Proxy, through: dict[s
 
 
 def test_a_long_silence_is_no_loss(make: Make, proxy: Proxy, through: dict[str, Any]) -> None:
-    environment = make(**{**through, "keepalive": 0.2})
-    assert environment.run("sleep 3; echo still").stdout == "still\n"
+    environment = make(**{**through, "keepalive": 1})
+    assert environment.run("sleep 5; echo still").stdout == "still\n"
     assert proxy.connections == 1
+
+
+def test_a_host_that_is_busy_is_waited_for_and_a_silent_one_is_not(
+    make: Make, proxy: Proxy, through: dict[str, Any]
+) -> None:
+    pool = make(**{**through, "keepalive": 60}).backend.pool
+    assert ask(pool, b"sleep 3; echo late\n", 1).out == "late\n"
+    with pytest.raises(EnvironmentUnavailable, match=r"within [67] s"):
+        ask(pool, b"sleep 30\n", 1)
+    threading.Timer(1.5, proxy.stall).start()
+    start = time.monotonic()
+    with pytest.raises(EnvironmentUnavailable, match="does not answer"):
+        ask(pool, b"sleep 30\n", 1)
+    assert time.monotonic() - start < 5
+    proxy.resume()
 
 
 def test_a_stalled_connection_costs_no_thread(make: Make, proxy: Proxy, through: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Ways to a host and into it: OpenSSH's configuration, jumps, keys, certificates, an agent, host keys."""
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -334,12 +335,12 @@ def test_many_environments_at_once(make: Make) -> None:
 @pytest.mark.usefixtures("few_startups", "own_servers")
 def test_who_is_turned_away_comes_again(make: Make) -> None:
     """Others hold all places of the server for a moment; and one that turns everybody away is told of."""
-    held = [socket.create_connection(("127.0.0.1", PORT + 100)) for _ in range(8)]
+    held = [socket.create_connection(("127.0.0.1", int(os.environ["SHELLWARD_SSHD_PORT"]))) for _ in range(8)]
     for each in held:
         assert each.recv(4) == b"SSH-"
     threading.Timer(0.3, lambda: [each.close() for each in held]).start()
     assert make().run("echo in").stdout == "in\n"
-    held = [socket.create_connection(("127.0.0.1", PORT + 100)) for _ in range(8)]
+    held = [socket.create_connection(("127.0.0.1", int(os.environ["SHELLWARD_SSHD_PORT"]))) for _ in range(8)]
     for each in held:
         assert each.recv(4) == b"SSH-"
     with pytest.raises(EnvironmentUnavailable, match="closes them before it speaks SSH"):

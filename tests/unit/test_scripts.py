@@ -66,3 +66,13 @@ def test_real_accounts_without_credentials_are_a_failure_at_once(script: str) ->
     assert done.returncode == 1
     assert "no credentials" in done.stderr
     assert "making .venv" not in done.stderr
+
+
+def test_no_two_scripts_of_a_control_shell_define_the_same_function() -> None:
+    """They are all read by one shell: the one that is read last would take the place of the other's."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "shellward" / "environments" / "scripts").glob("*.sh")):
+        for name in set(re.findall(r"^(sw_\w+)\(\)", path.read_text(encoding="utf-8"), re.MULTILINE)):
+            found.setdefault(name, []).append(path.name)
+    assert found
+    assert {name: where for name, where in found.items() if len(where) > 1} == {}

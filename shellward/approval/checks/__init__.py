@@ -1,9 +1,10 @@
 """Predicates of rules: what a regular expression on the canonical form cannot say. Small, pure, by meaning."""
 
 from shellward.approval.checks.bus import stops_over_bus
-from shellward.approval.checks.code import run_origin, sql, unknown_name, unknown_run
+from shellward.approval.checks.code import graphql_deletes, run_origin, sql, unknown_name, unknown_run
 from shellward.approval.checks.deleting import (
     catastrophic,
+    edit_empties,
     far,
     find_all,
     find_deletes,
@@ -13,8 +14,10 @@ from shellward.approval.checks.deleting import (
     outside,
     rm_build,
     rm_files,
+    rm_found,
     rm_one,
     rm_tree,
+    rm_worktree,
     rm_worse,
     rsync_target,
     untracked,
@@ -22,8 +25,9 @@ from shellward.approval.checks.deleting import (
 from shellward.approval.checks.disks import changes_table, formats, formats_system_disk
 from shellward.approval.checks.filling import allocates, fills
 from shellward.approval.checks.gate import answers_gate, sets_gate, stops_gate, touches_gate
-from shellward.approval.checks.loading import sets_loader
+from shellward.approval.checks.loading import raises_library, sets_loader
 from shellward.approval.checks.permissions import (
+    chmod_closed,
     chmod_far,
     chmod_one,
     chmod_private,
@@ -32,8 +36,8 @@ from shellward.approval.checks.permissions import (
     chmod_wide,
     owner_far,
 )
-from shellward.approval.checks.privilege import root_shell
-from shellward.approval.checks.processes import kill_all, kill_found, kill_listed, kill_one
+from shellward.approval.checks.privilege import changes_users, root_shell
+from shellward.approval.checks.processes import kill_all, kill_found, kill_listed, kill_one, kills
 from shellward.approval.checks.secrets import secret_label, sends_secret, serves_secrets, uploaded
 from shellward.approval.checks.writing import (
     not_image,
@@ -53,33 +57,41 @@ __all__ = [
     "answers_gate",
     "catastrophic",
     "changes_table",
+    "changes_users",
+    "chmod_closed",
     "chmod_far",
     "chmod_one",
     "chmod_private",
     "chmod_sensitive",
     "chmod_setuid",
     "chmod_wide",
+    "edit_empties",
     "far",
     "fills",
     "find_all",
     "find_deletes",
     "formats",
     "formats_system_disk",
+    "graphql_deletes",
     "into_nothing",
     "kill_all",
     "kill_found",
     "kill_listed",
     "kill_one",
+    "kills",
     "kinds",
     "moved_away",
     "not_image",
     "operand_device",
     "outside",
     "owner_far",
+    "raises_library",
     "rm_build",
     "rm_files",
+    "rm_found",
     "rm_one",
     "rm_tree",
+    "rm_worktree",
     "rm_worse",
     "root_shell",
     "rsync_target",

@@ -66,9 +66,22 @@ def unknown_run(call: Call) -> bool:
     if any(re.match(r"net|decoded|encoded", origin) for origin in origins):
         return False
     if origins[:1] == ["piped"]:  # settings for this shell are printed for eval, never for a pipe
-        return not all(re.match(r"mktemp|exe|find|read", origin) for origin in origins[1:])
+        return not all(re.match(r"mktemp|exe|read", origin) for origin in origins[1:])
     harmless = (_GENERATORS, _SETTINGS, _NAMED_TOOLS, _OWN)
     return not all(any(pattern.match(origin) for pattern in harmless) for origin in origins)
+
+
+_DELETING = re.compile(
+    r"\bmutation\b.{0,4000}?\b(?:delete|remove|archive|transfer|destroy|purge|drop|unlink)\w*\s*\(", re.DOTALL
+)
+
+
+def graphql_deletes(call: Call) -> bool:
+    """A GraphQL mutation that deletes is sent to another machine."""
+    text = " ".join(call.argv)
+    if "mutation" not in text or "graphql" not in text.lower():
+        return False
+    return bool(_DELETING.search(text)) and not re.search(r"https?://(?:localhost|127\.|\[::1\])", text)
 
 
 def run_origin(pattern: str) -> Check:

@@ -31,6 +31,8 @@ def _gate_words(call: Call) -> list[str] | None:
 def answers_gate(call: Call) -> bool:
     """Tell whether a command approves what the gate asks, or offers keys to whoever asks."""
     words = _gate_words(call) or []
+    if words[:2] == ["config", "accept"]:
+        return True
     return words[:1] == ["approvals"] and ("approve" in words[1:2] or ("watch" in words[1:2] and "--json" not in words))
 
 

@@ -54,7 +54,9 @@ def chmod_one(call: Call) -> tuple[str, ...]:
 
 def chmod_far(call: Call) -> tuple[str, ...]:
     """Recursive, or on whatever is found there: on the system, homes or everything."""
-    _, targets = _mode(call)
+    mode, targets = _mode(call)
+    if re.fullmatch(r"[go]+-[wst]+(?:,[go]+-[wst]+)*", mode):
+        return ()  # others can write less
     bad = {Kind.ROOT, Kind.SYSTEM, Kind.DEVICE}
     all_below = recursive(call)
     return tuple(word for word in targets if call.kind(word) in bad and (all_below or _found(word)))
@@ -67,6 +69,14 @@ def _found(word: str) -> bool:
     if not patterns or _QUIET_SYSTEM.match(start) or start.startswith("/usr/local/"):
         return False
     return not (any(patterns) and re.match(r"~|/(?:home|Users)/[^/]", start))
+
+
+def chmod_closed(call: Call) -> tuple[str, ...]:
+    """Trees that nobody can read any more."""
+    mode, targets = _mode(call)
+    if not recursive(call) or not re.fullmatch(r"0{1,4}|a?-rwx|a?=|ugo-rwx|ugo=|u=,g=,o=|u-rwx(?:,\S*)?", mode):
+        return ()
+    return tuple(word for word in targets if call.kind(word) not in {Kind.SCRATCH, Kind.SINK, Kind.BUILD})
 
 
 def chmod_setuid(call: Call) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shellward.command.values import labels
@@ -16,9 +17,36 @@ def _lists(call: Call) -> bool:
     return any(re.fullmatch(r"-[lL]\d*|--(?:list|table)(?:=.*)?", word) for word in call.argv[1:2])
 
 
+_SIGNAL = re.compile(r"-(?:SIG)?([A-Z][A-Z0-9]+|\d+)|--signal=(.+)|-s(.+)")
+"""Options that name a signal in one word; ``pkill -s`` names a session."""
+_TAKES = {"kill": {"-s", "--signal", "-n"}, "killall": {"-s", "--signal"}}
+
+
+def only_asks(call: Call) -> bool:
+    """Tell whether the only signal is 0, which is sent to nobody: it says whether a process is there."""
+    words = call.argv[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    if call.name == "kill":  # what begins with a dash behind the signal is a group of processes
+        words = words[:2]
+        if len(words) > 1 and words[0] not in _TAKES["kill"]:
+            words = words[:1]
+    takes = _TAKES.get(call.name, {"--signal"})
+    signals = [value for word, value in pairwise(words) if word in takes]
+    for word in words:
+        found = _SIGNAL.fullmatch(word)
+        if found and word not in takes and not (found[3] and call.name not in _TAKES):
+            signals.append(found[1] or found[2] or found[3])
+    return bool(signals) and set(signals) == {"0"}
+
+
+def kills(call: Call) -> bool:
+    """Tell whether a signal is sent."""
+    return not only_asks(call)
+
+
 def kill_all(call: Call) -> bool:
     """``kill -1``, ``kill -9 -1``, ``kill 1``, ``kill -9 0``; ``kill 0`` asks one's own jobs to end."""
-    if _lists(call) or "-0" in call.argv[1:2]:
+    if _lists(call) or only_asks(call):
         return False
     words = call.argv[1:]
     pids = (
@@ -39,7 +67,7 @@ def kill_listed(call: Call) -> bool:
     return (
         many
         and not call.args.has("--list")
-        and call.argv[1:2] != ["-0"]
+        and not only_asks(call)
         and (call.inv.via[-1:] == ("xargs",) or any(re.match(r"out:(?:ps|awk)", label) for label in sources))
     )
 
@@ -50,8 +78,9 @@ def kill_one(call: Call) -> bool:
     return (
         bool(words)
         and not _lists(call)
-        and words[0] not in {"-l", "-L", "-0"}
-        and not (words[0] == "-s" and words[1:2] in (["0"], ["CONT"]))
+        and words[0] not in {"-l", "-L"}
+        and not only_asks(call)
+        and not (words[0] == "-s" and words[1:2] == ["CONT"])
     )
 
 

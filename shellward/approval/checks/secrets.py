@@ -29,7 +29,11 @@ _ANYWHERE = frozenset(("curl", "wget", "nc", "ncat", "netcat", "socat", "telnet"
 _DUMP = re.compile(
     r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|tcpdump|tshark|ldapsearch|slapcat|redis-cli---rdb)\b"
 )
-"""Whole databases; programs for backups (ssh, aws, rclone) may have them, one that sends to any address may not."""
+_STORE = re.compile(
+    r"file:/var/lib/(?:docker/volumes|containers/storage/volumes|mysql|postgresql|pgsql|mongo\w*|redis|couchdb|influxdb|neo4j"
+    r"|jenkins|gitlab|rabbitmq|ldap|samba)(?:/|\Z)"
+)
+"""Whole databases as files; programs for backups (ssh, aws, rclone) may have them, others that send may not."""
 
 
 def secret_label(label: str) -> bool:
@@ -99,7 +103,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
     bad += [label for label in labels(call.inv.stdin or "") if secret_label(label)]
     bad += [note for note in call.inv.notes if note.startswith("file:") and secret_label(note)]
     if call.name in _ANYWHERE:
-        bad += [label for label in labels(call.inv.stdin or "") if _DUMP.match(label)]
+        bad += [label for label in labels(call.inv.stdin or "") if _DUMP.match(label) or _STORE.match(label)]
     bad += [
         path
         for path in uploaded(call)

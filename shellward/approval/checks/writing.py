@@ -80,10 +80,14 @@ def _at_home(call: Call) -> str:
     return f"~/{path}" if remote or OF_A_HOME.match(path) else path
 
 
+_SCHEDULED = ("/etc/", "/var/spool/", "/lib/", "/usr/", "/Library/", "~/", "/root/", "/home/")
+"""Where what runs by itself stands, to be quick with all other places."""
+
+
 def write_startup(call: Call) -> tuple[str, ...]:
     """A write to what runs at login, on a timer or with git."""
     path = _at_home(call)
-    scheduled = re.match(
+    scheduled = path.startswith(_SCHEDULED) and re.match(
         r"/etc/(?:cron|profile|rc|init|systemd|xdg/autostart|update-motd|ld\.so)|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/system|/Library/Launch|(?:~|/root|/home/[^/]+)/(?:\.local/)?bin/"
         + _KNOWN_NAMES
         + r"|/usr/local/s?bin/"
@@ -125,7 +129,8 @@ def write_kernel(call: Call) -> tuple[str, ...]:
     path = known_part(call.written)
     return (
         (path,)
-        if re.match(
+        if path.startswith(("/proc/", "/sys/", "/dev/", "/efi"))
+        and re.match(
             r"/proc/(?:sys/|sysrq-trigger|\d+/mem|self/mem|kcore|acpi|bus)|/sys/(?!fs/cgroup)|/sys/fs/cgroup/(?:\S*/)?(?:release_agent|notify_on_release|cgroup\.(?:kill|freeze))$|/dev/(?:k?mem|port)$|/efi|/sys/firmware",
             path,
         )

@@ -20,8 +20,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.rm-recursive", _RM, "", "deletes a directory tree outside the working directory", Severity.HIGH, _LOST,
-        ("rm -rf /srv/data", "rm -r ../other", "rm -rf .", "rm -R ~/work", "podman exec --latest rm -rf /var/lib/mysql", "podman exec -itl rm -rf /data", "rm --recurs --forc /srv", "rm /opt/x -rf", "rm -rf $TMPDIR/../escape", "rm -rf /tmp"),
-        ("rm -rf /tmp/build", "rm -rf node_modules", 'd=$(mktemp -d); rm -rf "$d"', "rm -rf $TMPDIR/junk", "rm --help"), checks.rm_worse,
+        ("rm -rf /srv/data", "rm -r ../other", "rm -R ~/work", "podman exec --latest rm -rf /var/lib/mysql", "podman exec -itl rm -rf /data", "rm --recurs --forc /srv", "rm /opt/x -rf", "rm -rf $TMPDIR/../escape", "rm -rf /tmp", "rm -rf /tmp/*", "rm -rf /tmp/* /srv/a"),
+        ("rm -rf /tmp/build", "rm -rf /var/lib/apt/lists/* /tmp/* /var/tmp/*", "rm -rf node_modules", 'd=$(mktemp -d); rm -rf "$d"', "rm -rf $TMPDIR/junk", "rm --help"), checks.rm_worse,
+    ),
+    Rule(
+        "files.rm-worktree", _RM, "", "deletes everything in the working directory", Severity.HIGH, _LOST,
+        ("rm -rf .", "rm -rf *", "cd /src && rm -rf /src/*", "cd /srv/app; rm -rf /srv/app"), ("rm -rf src", "cd /tmp/x && rm -rf *", "rm -rf /srv/data"), checks.rm_worktree,
     ),
     Rule(
         "files.rm-tree", _RM, "", "deletes a directory tree", Severity.MEDIUM, _LOST,
@@ -34,6 +38,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "files.rm-files", _RM + " unlink rmdir", "", "deletes files outside the working directory, or whatever is listed", Severity.MEDIUM, _LOST,
         ("rm -f /srv/a.db", "rm *", "find . -mtime +9 | xargs rm", "rm ~/notes.txt", "xargs -a list rm", "find . -mtime +9 | xargs sh -c 'rm \"$@\"' _"), ("rm a.txt", "rm -f *.o", "rm /tmp/x", "rm -i"), checks.rm_files,
+    ),
+    Rule(
+        "files.rm-found", _RM + " unlink", "", "deletes whatever a search finds", Severity.HIGH, _LOST,
+        ("find . -name '*.py' -exec rm {} \\;", "find . -name '*.c' | xargs rm -f", 'find src | while read -r f; do rm "$f"; done', "rm $(find . -name '*.py')"),
+        ("find . -name '*.pyc' -exec rm {} +", "find . -name '*.orig' | xargs rm", "find /tmp/x -type f | xargs rm", "rm a.py"), checks.rm_found,
     ),
     Rule(
         "files.rm-one", _RM + " unlink rmdir", "", "deletes a file of the working directory", Severity.LOW, _LOST,
@@ -86,6 +95,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "files.chmod-system", "chmod gchmod", "", "changes permissions of the system, recursively", Severity.HIGH, "Programs and logins may stop working.",
         ("chmod -R 755 /", "chmod -R 000 /etc", "sudo find / -perm -4000 -exec chmod u-s {} \\;", "find /usr -type f | xargs chmod 644"), ("chmod -R 755 src", "chmod -R u+w /tmp/x", "find . -type d -exec chmod 755 {} +", "find /var/www -type f -exec chmod 644 {} +", "find ~ -name '*.sh' -exec chmod +x {} +", "chmod 755 /usr/local/bin/x"), checks.chmod_far,
+    ),
+    Rule(
+        "files.edit-empties", "sed gsed perl", "", "empties files in place", Severity.MEDIUM, _LOST,
+        ("sed -i d notes.txt", "sed -i '' -e d a.txt", "sed -i '1,$d' a.txt", "sed -i 's/.*//' a.txt", "perl -i -ne '' a.txt", "perl -n -i -e '1' a.txt"),
+        ("sed -i 5d a.txt", "sed -i '/^#/d' a.txt", "sed -i d /tmp/x", "sed d a.txt", "perl -i -ne 'print if /x/' a.txt", "perl -i -pe 's/a/b/' a.txt", "perl -i.bak -ne '' a.txt", "sed -i.bak d a.txt"), checks.edit_empties,
+    ),
+    Rule(
+        "files.chmod-closed", "chmod gchmod", "", "closes a tree for everybody", Severity.MEDIUM, "Nothing in it can be read any more, and what the permissions were is lost.",
+        ("chmod -R 000 src", "chmod -R a-rwx .", "chmod -R 0 /srv/x"), ("chmod 000 x", "chmod -R 700 src", "chmod -R 000 /tmp/x", "chmod -R o-rwx src"), checks.chmod_closed,
     ),
     Rule(
         "files.chmod-setuid", "chmod gchmod install ginstall", "", "makes programs run with their owner's rights", Severity.HIGH, "Whoever runs it becomes its owner.",

@@ -9,8 +9,8 @@ _WHY = "What the gate guards would no longer be guarded."
 RULES: tuple[Rule, ...] = (
     Rule(
         "gate.answer", "shellward python python3", "", "answers the gate's own questions", Severity.CRITICAL, _WHY,
-        ("shellward approvals approve 3f", "yes | shellward approvals watch", "python3 -m shellward approvals approve 3f --scope always"),
-        ("shellward approvals list", "shellward approvals deny 3f", "shellward approvals watch --json", "shellward check 'approvals approve'", "shellward approvals approve --help"),
+        ("shellward approvals approve 3f", "yes | shellward approvals watch", "python3 -m shellward approvals approve 3f --scope always", "echo y | shellward config accept"),
+        ("shellward approvals list", "shellward approvals deny 3f", "shellward approvals watch --json", "shellward check 'approvals approve'", "shellward approvals approve --help", "shellward config show", "shellward config accept --help"),
         checks.answers_gate, never_allow=True,
     ),
     Rule(

@@ -10,6 +10,8 @@ from shellward.cli.say import say
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shellward.core.types import EnvironmentInfo
 
 _SHORT = 12
@@ -26,11 +28,18 @@ def everything(kind: str | None = None, *, quiet: bool = False) -> "list[Environ
     from shellward.environments import registry
 
     if kind is not None:
-        return list(registry.backend(kind).list_environments())
+        return registry.list_environments(kind)
+    from concurrent.futures import ThreadPoolExecutor
+
+    def ask(each: str) -> "Sequence[EnvironmentInfo]":
+        return registry.list_environments(each)
+
+    with ThreadPoolExecutor(len(registry.BACKENDS)) as pool:  # one that takes long to answer holds up no other
+        asked = [(each, pool.submit(ask, each)) for each in registry.BACKENDS]
     found: list[EnvironmentInfo] = []
-    for each in registry.BACKENDS:
+    for each, answer in asked:
         try:
-            found += registry.backend(each).list_environments()
+            found += answer.result()
         except MissingDependency:
             continue  # who has not installed it made nothing with it
         except EnvironmentUnavailable as error:
@@ -79,6 +88,20 @@ def remove(info: "EnvironmentInfo") -> bool:
     from shellward.environments import registry
 
     return registry.remove(info.handle)
+
+
+def forget(info: "EnvironmentInfo") -> None:
+    """Forget an environment and the processes in it, without reaching it.
+
+    Raises:
+        Unsupported: environments of its kind are listed by their engine.
+    """
+    from shellward.cli.process import registry as processes
+    from shellward.environments import registry
+
+    registry.forget(info.handle)
+    with processes() as known:
+        known.forget_place(info.handle)
 
 
 def unowned(info: "EnvironmentInfo") -> str:

@@ -1,6 +1,7 @@
 """``shellward env ls``: a table of the environments that are there."""
 
 import sys
+import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -10,11 +11,12 @@ import click
 from shellward.cli.complete import kinds
 from shellward.cli.env.find import everything, short
 from shellward.cli.say import print_json
+from shellward.environments import lease_notes
 
 if TYPE_CHECKING:
     from shellward.core.types import EnvironmentInfo
 
-_COLUMNS: Final = ("HANDLE", "KIND", "IMAGE", "STATE", "AGE", "LEASE", "OWNER")
+_COLUMNS: Final = ("HANDLE", "KIND", "IMAGE", "STATE", "AGE", "LEASE", "RENEWED", "OWNER")
 _WIDE: Final = 10_000
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
@@ -32,7 +34,8 @@ Examples:
 def command(kind: str | None, as_json: bool) -> None:
     """List environments: of every client, with the owner as user@host:pid.
 
-    A lease is how long an environment lives on without any client.
+    A lease is how long an environment lives on without any client; RENEWED, how long ago a client of this user on this
+    machine has renewed it.
     """
     found = everything(kind)
     if as_json:
@@ -43,7 +46,9 @@ def command(kind: str | None, as_json: bool) -> None:
 
 def _plain(info: "EnvironmentInfo") -> dict[str, Any]:
     created = info.created.isoformat() if info.created else None
-    return {**asdict(info), "labels": dict(info.labels), "created": created}
+    when = lease_notes.renewed(info.handle)
+    renewed = None if when is None else datetime.fromtimestamp(when, UTC).isoformat()
+    return {**asdict(info), "labels": dict(info.labels), "created": created, "renewed": renewed}
 
 
 def _table(found: "list[EnvironmentInfo]") -> None:
@@ -64,7 +69,9 @@ def _table(found: "list[EnvironmentInfo]") -> None:
 def _cells(info: "EnvironmentInfo") -> tuple[str, ...]:
     age = "" if info.created is None else length((datetime.now(UTC) - info.created).total_seconds())
     lease = "" if info.lease is None else length(info.lease)
-    return short(info), info.kind, info.image, info.state, age, lease, info.owner
+    when = lease_notes.renewed(info.handle)
+    renewed = "" if when is None else f"{length(time.time() - when)} ago"
+    return short(info), info.kind, info.image, info.state, age, lease, renewed, info.owner
 
 
 def length(seconds: float) -> str:

@@ -28,8 +28,8 @@ def command(kind: str | None, dry_run: bool) -> int:
     """Remove environments that have exited, or whose owner was a process of this machine that is gone.
 
     That includes what ``run --keep`` left to its lease, but nothing in which a background process runs that has its
-    time left. Background processes of this machine that nobody owns are removed, too. What other machines own is
-    left alone.
+    time left, and nothing that cannot be looked into now, as one that is paused. Background processes of this machine
+    that nobody owns are removed, too. What other machines own is left alone.
     """
     with registry() as known:
         return _prune(known, kind, dry_run=dry_run)
@@ -44,7 +44,13 @@ def _prune(known: "ProcessRegistry", kind: str | None, *, dry_run: bool) -> int:
             click.echo(f"{'would remove' if dry_run else 'removed'} process {orphan.info.id}: {orphan.why}")
     for info in everything(kind):
         why = unowned(info)
-        if not why or (info.state == "running" and reaper.holds(known, info.handle)):
+        if not why:
+            continue
+        try:
+            if info.state != "exited" and reaper.holds(known, info.handle):
+                continue
+        except ShellwardError as error:
+            say(f"{short(info)} left alone, since a process may run in it: {describe(error)[0]}")
             continue
         try:
             if dry_run or remove(info):

@@ -45,7 +45,7 @@ def command(name: str, *, follow: bool, offset: int | None, tail: int | None, gr
     with registry() as known:
         entry = known.find(name)
         at = _begin(known, entry.id, stream, tail) if tail is not None else offset or 0
-        pieces = known.follow(entry.id, at, stream) if follow else _whole(known, entry.id, at, stream)
+        pieces = known.follow(entry.id, at, stream) if follow else known.whole(entry.id, at, stream)
         for piece in pieces if wanted is None else _lines(pieces, wanted):
             view = memoryview(piece)
             while view:
@@ -69,12 +69,6 @@ def _begin(known: "ProcessRegistry", name: str, stream: str, tail: int) -> int:
             end = place
         at = first
     return 0
-
-
-def _whole(known: "ProcessRegistry", name: str, at: int, stream: str) -> Iterator[bytes]:
-    while (log := known.log(name, at, _PIECE, stream)).data:
-        yield log.data
-        at = log.next
 
 
 def _lines(pieces: Iterable[bytes], wanted: re.Pattern[bytes]) -> Iterator[bytes]:

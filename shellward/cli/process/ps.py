@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from shellward.cli.say import say
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from shellward.process_registry import Entry
 
 _COLUMNS: Final = ("ID", "STATE", "EXIT", "PID", "AGE", "OUT", "ENVIRONMENT", "COMMAND")
-_WIDE: Final = 10_000
 _COMMAND: Final = 60
 _AGAIN: Final = 1.0
 _UNITS: Final = ((2**30, "G"), (2**20, "M"), (2**10, "K"))
@@ -34,7 +35,10 @@ Examples:
 @click.option("--watch", is_flag=True, help="Show it again each second, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(every: bool, task: str | None, watch: bool, as_json: bool) -> None:
-    """List background processes: of every environment, whoever started them."""
+    """List background processes: of every environment, whoever started them.
+
+    What ran at a place that cannot be reached now is shown as unknown; a note on stderr says why it cannot.
+    """
     from shellward.cli.process import entries, record, registry
     from shellward.cli.say import print_json
 
@@ -43,14 +47,14 @@ def command(every: bool, task: str | None, watch: bool, as_json: bool) -> None:
     with registry() as known:
 
         def wanted() -> "Sequence[Entry]":
-            return [entry for entry in entries(known, task) if every or entry.info.running]
+            return [entry for entry in entries(known, task) if every or not entry.info.over]
 
         if as_json:
             print_json([record(entry) for entry in wanted()])
         elif watch:
             _live(wanted)
         else:
-            _print(table(wanted()))
+            _print(wanted())
 
 
 def _live(wanted: "Callable[[], Sequence[Entry]]") -> None:
@@ -62,14 +66,17 @@ def _live(wanted: "Callable[[], Sequence[Entry]]") -> None:
             live.update(table(wanted()), refresh=True)
 
 
-def _print(shown: "Table") -> None:
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
-    with console.capture() as captured:
-        console.print(shown)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip(), color=True)  # rich has decided on colours already
+def _print(entries: "Sequence[Entry]") -> None:
+    """Print a table without rich, which takes milliseconds for each row."""
+    rows = [_COLUMNS, *map(_cells, entries)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        click.echo(click.style(line, bold=True) if number == 0 else line)
+    for place, why in {
+        entry.place: entry.info.reason for entry in entries if str(entry.info.state) == "unknown"
+    }.items():
+        say(f"{place} cannot be reached: {why}")
 
 
 def table(entries: "Sequence[Entry]") -> "Table":

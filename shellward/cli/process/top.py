@@ -51,6 +51,7 @@ def command(once: bool) -> None:
         from rich.live import Live
 
         with Live(auto_refresh=False, screen=True) as live:
+            live.update(_table(before, before), refresh=True)  # how fast it goes, the second look will show
             while True:
                 time.sleep(_AGAIN)
                 now = _look(known)

@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Final
 from shellward.cli.run.progress import Progress
 from shellward.cli.run.report import denied, exit_code, explain, plain
 from shellward.cli.run.streams import Output, OutputClosedError, recorded, standard_input
-from shellward.cli.say import BROKEN_PIPE, FAILED, fail, print_json, say
-from shellward.core.errors import ApprovalDenied, ConnectionLost, EnvironmentUnavailable, Unsupported
+from shellward.cli.say import BROKEN_PIPE, FAILED, UNKNOWN, fail, print_json, say
+from shellward.core.errors import (
+    HAD_BEGUN,
+    NOTHING_RAN,
+    ApprovalDenied,
+    ConfigError,
+    ConnectionLost,
+    EnvironmentUnavailable,
+    MissingDependency,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +64,7 @@ class Job:
         error: what went wrong, when something did.
         handle: of the environment, when it is there afterwards.
         caught: the first signal that told us to end.
+        trouble: what went wrong while the environment was left or removed, when something did.
     """
 
     def __init__(self, options: "Options", output: Output | None) -> None:
@@ -63,6 +73,8 @@ class Job:
         self.error: BaseException | None = None
         self.handle: str | None = None
         self.caught: int | None = None
+        self.trouble: str | None = None
+        self._began = False
         self._output = output
         self._events: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._signals = 0
@@ -81,10 +93,11 @@ class Job:
             self._environment = environment = self._open()
             try:
                 self._run(environment)
-            finally:
-                with self._ending:  # the main thread may still be at the command's last processes
-                    self._enter(_Phase.LEAVING)
-                self._leave(environment)
+            except BaseException as error:  # noqa: BLE001  # as below; what goes wrong next stands beside it
+                self.error = error
+            with self._ending:  # the main thread may still be at the command's last processes
+                self._enter(_Phase.LEAVING)
+            self._leave(environment)
         except BaseException as error:  # noqa: BLE001  # handed to the main thread, which reports it
             self.error = self.error or error
         finally:
@@ -122,6 +135,7 @@ class Job:
             sink: Callable[[Chunk], None] | None = self._output
             if options.record is not None:
                 sink = stack.enter_context(recorded(options.record, " ".join(options.words), self._output))
+            self._began = True
             self.result = place.run(options.command, stdin=standard_input(), on_output=sink, **options.call())
 
     def _place(self, environment: "Terminal") -> "AbstractContextManager[Terminal] | AbstractContextManager[Session]":
@@ -130,17 +144,35 @@ class Job:
         return environment.session(self.options.session)
 
     def _leave(self, environment: "Terminal") -> None:
-        """Leave or remove the environment; when that fails, the command's own result is still what counts."""
+        """Leave or remove the environment; when that fails, the command's own result, or error, is what counts."""
         try:
             if self.handle is not None:
                 environment.detach()
             else:
                 environment.close()
         except Exception as error:
-            if self.result is None:
+            if self.result is None and self.error is None:
                 raise
-            # The command has run and its result stands; that something is left is told beside it.
-            say(f"cannot clean up: {error}")
+            self.trouble = str(error) or type(error).__name__
+            if not self.options.as_json:
+                say(f"cannot clean up: {self.trouble}")
+
+    @property
+    def ran(self) -> str:
+        """Whether the command has run, as far as anybody knows: ``yes``, ``no`` or ``unknown``."""
+        error = self.error
+        notes = getattr(error, "__notes__", [])
+        if self.result is not None or HAD_BEGUN in notes:
+            return "yes"
+        if not self._began or NOTHING_RAN in notes:
+            return "no"
+        refused = (ApprovalDenied, ConfigError, MissingDependency, Unsupported, EnvironmentUnavailable)
+        return "no" if isinstance(error, refused) and not isinstance(error, ConnectionLost) else "unknown"
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """What ``--json`` says of the command beside its result or its error."""
+        return {"ran": self.ran} | ({"cleanup_error": self.trouble} if self.trouble else {})
 
     # -- the main thread -----------------------------------------------------------------------------------
 
@@ -248,7 +280,7 @@ def carry_out(options: "Options") -> int:
         return _nothing_ran(job)
     code = exit_code(job.result, job.caught)
     if options.as_json:
-        print_json(plain(job.result, job.handle) | {"exit_code": code})
+        print_json(plain(job.result, job.handle) | {"exit_code": code} | job.beside)
     return code
 
 
@@ -256,7 +288,7 @@ def _nothing_ran(job: Job) -> int:
     """Interrupted before the command was begun."""
     number = job.caught or signal.SIGTERM
     if job.options.as_json:
-        print_json({"error": f"got {signal.Signals(number).name}; nothing has run", "kind": "Interrupted"})
+        print_json({"error": f"got {signal.Signals(number).name}; nothing has run", "kind": "Interrupted"} | job.beside)
     return 128 + number
 
 
@@ -274,5 +306,7 @@ def _failed(job: Job, error: BaseException) -> int:
         more = denied(error, job.handle)
     elif isinstance(error, ConnectionLost) and error.result is not None:
         more = plain(error.result, job.handle) | {"exit_code": None}
-    code = fail(error, as_json=job.options.as_json, more=more)
-    return FAILED if isinstance(error, OSError) else code
+    code = fail(error, as_json=job.options.as_json, more=more | job.beside)
+    if isinstance(error, ApprovalDenied | ConfigError):
+        return code
+    return FAILED if job.ran == "no" else UNKNOWN

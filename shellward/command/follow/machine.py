@@ -64,7 +64,7 @@ from shellward.command.values import OPEN, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-STEPS = 12_000
+STEPS = 2_000
 """Nodes that are walked in one program; one is about a microsecond."""
 
 

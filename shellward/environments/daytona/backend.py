@@ -19,14 +19,14 @@ from shellward.environments import keeping
 from shellward.environments.base import Capabilities, Channel, PtySize
 from shellward.environments.daytona import boot, snapshots, upload
 from shellward.environments.daytona.channel import PairChannel, TerminalChannel
-from shellward.environments.daytona.client import Client, again, explained, mapped, sdk, short
+from shellward.environments.daytona.client import CHANGING, PAUSES, Client, again, explained, mapped, sdk, short
 from shellward.environments.daytona.config import KIND, DaytonaConfig, Kept
 from shellward.environments.daytona.making import delete, make
-from shellward.environments.daytona.sandbox import state
-from shellward.environments.daytona.socket import Refused, Wire, http
+from shellward.environments.daytona.sandbox import run, state
+from shellward.environments.daytona.socket import MOST_CELLS, Refused, Wire, http
 
 _READY = 20.0
-_PAUSES = (0.3, 1.0)
+_LOOK = 5.0
 _RENEW = 10.0
 """Seconds between two signs of life; Daytona counts in minutes."""
 _CLOSED = "the environment was closed"
@@ -117,12 +117,16 @@ class DaytonaBackend:
 
         def resize(wanted: PtySize) -> None:
             try:
-                self.sandbox.process.resize_pty_session(name, sdk().PtySize(rows=wanted.rows, cols=wanted.columns))
-            except sdk().DaytonaError as error:
+                if max(wanted.rows, wanted.columns) > MOST_CELLS:
+                    run(self.sandbox, boot.far(key, self.scratch, wanted), "terminal")
+                    return
+                size = sdk().PtySize(rows=wanted.rows, cols=wanted.columns)
+                again(lambda: self.sandbox.process.resize_pty_session(name, size))
+            except (sdk().DaytonaError, EnvironmentUnavailable) as error:
                 if not wire.over:
                     raise ConnectionLost(explained(error, "terminal")) from error
 
-        channel = TerminalChannel(wire, boot.ready(key), resize, lambda: self._end_terminal(name, channel))
+        channel = TerminalChannel(wire, key, resize, lambda: self._end_terminal(name, channel))
         try:
             self._remember(channel)
             self._start([(wire, text)])
@@ -134,7 +138,7 @@ class DaytonaBackend:
 
     def _wire(self, size: PtySize) -> Wire:
         """Make a terminal; nothing runs in it yet but a shell, so one that was refused for now is asked for again."""
-        for pause in _PAUSES:
+        for pause in PAUSES[:-1]:
             try:
                 return self._one_wire(size)
             except Refused as error:
@@ -147,7 +151,12 @@ class DaytonaBackend:
         name = f"shellward-{secrets.token_hex(8)}"
         variables = {keeping.SANDBOX: f"{keeping.mark(self.scratch)};", "HISTFILE": "/dev/null"}
         url = f"{self.sandbox.toolbox_proxy_url.rstrip('/')}/{self.sandbox.id}"
-        return Wire.open(self._http, url, self.client.key, name=name, size=size, env=variables)
+        try:
+            return Wire.open(self._http, url, self.client.key, name=name, size=size, env=variables)
+        except Refused as error:
+            if error.made:
+                self._kill_terminal(name)
+            raise
 
     def _start(self, wires: Sequence[tuple[Wire, bytes]]) -> None:
         """Have the shells at terminals read a script each, and run it."""
@@ -171,8 +180,11 @@ class DaytonaBackend:
 
     def _end_terminal(self, name: str, channel: TerminalChannel) -> None:
         self._forget(channel)
+        self._kill_terminal(name)
+
+    def _kill_terminal(self, name: str) -> None:
         try:
-            self.sandbox.process.kill_pty_session(name)
+            again(lambda: self.sandbox.process.kill_pty_session(name))
         except sdk().DaytonaError:
             return  # it has ended, or the sandbox has
 
@@ -193,7 +205,7 @@ class DaytonaBackend:
         """See Backend."""
         daytona = sdk()
         try:
-            self.sandbox.refresh_data()
+            self.sandbox.refresh_data(request_timeout=_LOOK)
         except daytona.DaytonaError as error:
             return explained(error, f"sandbox {self.sandbox.id}")
         now = state(self.sandbox)
@@ -211,7 +223,7 @@ class DaytonaBackend:
         self._close_channels()
         daytona = sdk()
         try:
-            again(self.sandbox.delete)
+            again(self.sandbox.delete, until=time.monotonic() + CHANGING)
         except daytona.DaytonaNotFoundError:
             return
         except daytona.DaytonaError as error:

@@ -73,23 +73,34 @@ def control(*, directory: str, key: str) -> bytes:
 
 
 def terminal(argv: Sequence[str], env: Mapping[str, str], cwd: str, *, size: PtySize, key: str, scratch: str) -> bytes:
-    """Return the script of a channel with a terminal."""
-    gone = b"printf 'the environment has ended: its directory %s is gone\\r\\n' " + _path(scratch) + b";exit 125"
-    rows, columns = str(size.rows).encode(), str(size.columns).encode()
-    return b"\n".join(
-        [
-            b"stty sane;stty rows " + rows + b" cols " + columns + b" 2>/dev/null",
-            b"if [ ! -d " + _path(scratch) + b" ];then " + gone + b";fi",
-            *_variables(env),
-            b"cd -- " + _path(cwd) + b" || exit 126",
-            b"printf '\\036" + key.encode() + b"\\0'",
-            b"unset t l n",
-            # As a child, so that a signal that ends it becomes an exit status; traps are not inherited by it.
-            b"trap : INT QUIT",
-            b" ".join(_words(argv)),
-            b'exit "$?"',
-        ]
-    )
+    """Return the script of a channel with a terminal.
+
+    The toolbox tells the end of its shell past the output that still waits. So the shell tells the end itself, among
+    the output, and stays until the reader has answered with ``heard``.
+    """
+    lines_ = [
+        b"shellward_k=%s shellward_p=$PATH shellward_d=%s" % (quote(key.encode()), _path(scratch)),
+        b"stty sane;stty rows %d cols %d 2>/dev/null" % (size.rows, size.columns),
+        script("daytona.terminal.sh").encode(),
+        *_variables(env),
+        b"cd -- " + _path(cwd) + b" || shellward_end 126",
+        b"unset t l n",
+        # As a child, so that a signal that ends it becomes an exit status.
+        b" ".join(_words(argv)),
+        b'shellward_end "$?"',
+    ]
+    return b"\n".join(lines_)
+
+
+def heard(key: str) -> bytes:
+    """Return the line that tells the script of a terminal that its last words have come."""
+    return key.encode() + b"\n"
+
+
+def far(key: str, scratch: str, size: PtySize) -> bytes:
+    """Return the script that gives a terminal a size, where the toolbox would not."""
+    place = _path(f"{scratch}/tty.{key}")
+    return b'stty rows %d cols %d <"$(cat -- %s)"' % (size.rows, size.columns, place)
 
 
 def _variables(env: Mapping[str, str]) -> list[bytes]:

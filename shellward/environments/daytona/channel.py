@@ -11,13 +11,12 @@ from typing import Any, Final
 from shellward.core.errors import ConnectionLost, Unsupported
 from shellward.core.types import StreamName
 from shellward.environments.base import Piece, PtySize
+from shellward.environments.daytona.boot import heard
 from shellward.environments.daytona.config import KIND
 from shellward.environments.daytona.socket import Wire
 
 _END_OF_INPUT: Final = b"\x04"
 _LOST = 255
-_MOST_CELLS = 1000
-"""The toolbox's own limit to rows and columns."""
 
 
 class Stream:
@@ -227,16 +226,17 @@ class TerminalChannel:
 
     Args:
         wire: to the terminal.
-        sync: bytes after which its output begins.
-        resize: has the toolbox change the terminal's size.
+        key: see boot.
+        resize: changes the terminal's size.
         release: is called when it is closed; it ends the terminal.
     """
 
-    def __init__(self, wire: Wire, sync: bytes, resize: Callable[[PtySize], Any], release: Callable[[], None]) -> None:
+    def __init__(self, wire: Wire, key: str, resize: Callable[[PtySize], Any], release: Callable[[], None]) -> None:
         self._wire = wire
-        self._sync = sync
-        self._noise = b""
+        self._heard = heard(key)
+        self._output = Stream(key, self._word)
         self._begun = False
+        self._status: int | None = None
         self._resize = resize
         self._release = release
         self._closed = False
@@ -253,21 +253,29 @@ class TerminalChannel:
             kept, self._kept = self._kept, []
             return kept
         deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
+        while self._status is None:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             data = self._wire.read(left)
             if data is None:
                 return None
-            if not data:
-                if left == 0.0:
-                    return []
-                continue
-            if not self._begun:
-                noise, found, data = (self._noise + data).partition(self._sync)
-                self._begun, self._noise = bool(found), noise
-                if not data:
-                    continue
-            return [Piece(StreamName.STDOUT, data)]
+            if clean := self._take(data):
+                return [Piece(StreamName.STDOUT, clean)]
+            if left == 0.0:
+                return [] if self._status is None else None
+        return None
+
+    def _take(self, data: bytes) -> bytes:
+        """Return what is the program's own; what comes before it begins is not."""
+        begun = self._begun
+        clean = self._output.feed(data)
+        return clean if begun or self._begun else b""
+
+    def _word(self, word: bytes) -> None:
+        if word[:1] == b"E":
+            self._status = int(word[1:] or 0)
+            self._wire.add(self._heard)
+        else:
+            self._begun = True
 
     def await_start(self, timeout: float) -> None:
         """Wait until the process begins: what is typed before that is echoed among the shell's own words."""
@@ -276,13 +284,13 @@ class TerminalChannel:
             data = self._wire.read(left)
             if data is None:
                 return
-            noise, found, rest = (self._noise + data).partition(self._sync)
-            self._begun, self._noise = bool(found), noise
-            if rest:
+            if rest := self._take(data):
                 self._kept.append(Piece(StreamName.STDOUT, rest))
 
     def write(self, data: bytes, timeout: float | None = None) -> None:
         """See Channel."""
+        if self._status is not None:
+            raise ConnectionLost("the process in the sandbox has ended")
         self._wire.write(data, timeout)
 
     def close_stdin(self) -> None:
@@ -292,15 +300,18 @@ class TerminalChannel:
 
     def resize(self, size: PtySize) -> None:
         """See Channel."""
-        self._resize(PtySize(rows=min(size.rows, _MOST_CELLS), columns=min(size.columns, _MOST_CELLS)))
+        if self._status is None:
+            self._resize(size)
 
     def wait(self, timeout: float | None = None) -> int | None:
         """See Channel."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not self._wire.over:
+        while self._status is None and not self._wire.over:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if self.read(left) == [] and left == 0.0:
                 return None
+        if self._status is not None:
+            return self._status
         if self._wire.status is None:
             raise ConnectionLost(self._wire.lost or "the connection to the terminal has ended")
         return self._wire.status if self._wire.status >= 0 else _LOST

@@ -16,7 +16,13 @@ from shellward.environments.daytona.config import KIND, DaytonaConfig
 _OURS: Final = "https://app.daytona.io/api"
 _KEY: Final = "make one at https://app.daytona.io/dashboard/keys and set DAYTONA_API_KEY (or api_key)"
 _WORDS: Final = 300
-_PAUSES: Final = (0.3, 1.0)
+PAUSES: Final = (0.2, 0.5, 1.0, 2.0)
+"""Seconds between two tries of what Daytona refuses for now."""
+FOR_NOW: Final = (429, 500, 502, 503, 504)
+"""Statuses of a refusal that may not be one a moment later."""
+CHANGING: Final = 20.0
+"""Seconds for which a sandbox that is just changing is asked again to be deleted."""
+_CONFLICT: Final = 409
 _PATIENCE: Final = 10.0
 CONNECT: Final = 10.0
 ANSWER: Final = 20.0
@@ -65,7 +71,8 @@ class Client:
             self.api = daytona.Daytona(config)
         for rest in self._rest():
             rest.request = partial(_in_time, rest.request)
-            rest.pool_manager.connection_pool_kw.setdefault("retries", _no_silence_twice())
+            keywords = rest.pool_manager.connection_pool_kw
+            keywords["retries"] = _no_silence_twice(keywords.get("retries"))
 
     def _rest(self) -> Iterator[Any]:
         """What makes the HTTP calls below the SDK: to the API, and to sandboxes' daemons (0.226)."""
@@ -84,22 +91,34 @@ class Client:
 
 
 def _in_time(request: Callable[..., Any], *args: Any, _request_timeout: Any = None, **more: Any) -> Any:
-    """Make a call with a time limit, also where the SDK gives it none."""
-    return request(*args, _request_timeout=_request_timeout or (CONNECT, ANSWER), **more)
+    """Make a call with a time limit, also where the SDK gives it none, and with one of its own for the connection."""
+    limit = _request_timeout or ANSWER
+    if not isinstance(limit, tuple):
+        limit = (min(CONNECT, limit), limit)
+    return request(*args, _request_timeout=limit, **more)
 
 
-def _no_silence_twice() -> Any:
-    """Repeat what urllib3 would, but for a call whose answer did not come in time: four times that is no limit."""
+def _no_silence_twice(usual: Any) -> Any:
+    """Repeat what the SDK would, but for two things.
+
+    A call whose answer did not come in time: four times that is no limit. And one that may have been carried out: the
+    SDK sends a command again when its connection ended without an answer (0.226).
+    """
     import urllib3
 
-    class Retry(urllib3.Retry):
-        def increment(self, *args: Any, **more: Any) -> urllib3.Retry:  # type: ignore[override]  # all is passed on
+    usual = usual or urllib3.Retry.DEFAULT
+
+    class Patient(type(usual)):  # type: ignore[misc]  # the SDK's own
+        def increment(self, *args: Any, **more: Any) -> Any:
             error = more.get("error")
             if isinstance(error, urllib3.exceptions.TimeoutError):
                 raise error
             return super().increment(*args, **more)
 
-    return Retry(urllib3.Retry.DEFAULT.total)
+        def _is_read_error(self, err: Exception) -> bool:
+            return urllib3.Retry._is_read_error(self, err)  # noqa: SLF001  # what the SDK's own overrides
+
+    return Patient(total=usual.total, raise_on_status=usual.raise_on_status)
 
 
 @contextmanager
@@ -112,24 +131,62 @@ def mapped(what: str) -> Iterator[None]:
         raise EnvironmentUnavailable(explained(error, what)) from error
 
 
-def again(doing: Callable[[], T]) -> T:
+def again(doing: Callable[[], T], *, until: float = 0.0) -> T:
     """Do something that a server may refuse for now, a few times. Only what may be done twice.
+
+    Args:
+        doing: what.
+        until: by the monotonic clock; up to then also what is refused because the sandbox is just changing.
 
     Raises:
         DaytonaError: also when it was refused each time.
     """
     daytona = sdk()
-    for pause in _PAUSES:
+    tries = 0
+    while True:
         try:
             return doing()
-        except (daytona.DaytonaServiceUnavailableError, daytona.DaytonaRateLimitError) as error:
-            time.sleep(max(pause, _asked_for(error)))
-    return doing()
+        except daytona.DaytonaError as error:
+            changing = getattr(error, "status_code", None) == _CONFLICT and time.monotonic() < until
+            if not changing and (not for_now(error) or tries >= len(PAUSES)):
+                raise
+            time.sleep(rest(error, tries))
+            tries += 1
+
+
+def rest(error: Any, tries: int) -> float:
+    """Seconds to wait after an error before the next try; at least what the server asks for."""
+    return max(PAUSES[min(tries, len(PAUSES) - 1)], _asked_for(error))
+
+
+def for_now(error: Any) -> bool:
+    """Whether a call may succeed a moment later: it was refused, or its connection broke off."""
+    from urllib3.exceptions import ProtocolError
+
+    if getattr(error, "status_code", None) in FOR_NOW:
+        return True
+    return any(isinstance(each, ProtocolError) for each in _causes(error))
+
+
+def unsent(error: Any) -> bool:
+    """Whether there was no connection for a call: nothing of it was done."""
+    from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+
+    return any(isinstance(each, NewConnectionError | ConnectTimeoutError) for each in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        reason = getattr(error, "reason", None)  # of urllib3's MaxRetryError
+        if isinstance(reason, BaseException):
+            yield reason
+        error = error.__cause__ or error.__context__
 
 
 def _asked_for(error: Any) -> float:
     """Seconds that a server asks us to wait."""
-    text = str({key.lower(): value for key, value in error.headers.items()}.get("retry-after", ""))
+    text = str({key.lower(): value for key, value in (error.headers or {}).items()}.get("retry-after", ""))
     return min(float(text), _PATIENCE) if text.isdecimal() else 0.0
 
 

@@ -1,5 +1,6 @@
 """What the module offers: environments made, found, listed and removed (see BackendFactory)."""
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,7 +15,7 @@ from shellward.environments import keeping
 from shellward.environments.base import Diagnosis, OnStep
 from shellward.environments.config import parse_config
 from shellward.environments.daytona.backend import DaytonaBackend
-from shellward.environments.daytona.client import Client, again, explained, mapped, sdk
+from shellward.environments.daytona.client import CHANGING, Client, again, explained, mapped, sdk
 from shellward.environments.daytona.config import KIND, LABEL, DaytonaConfig, Kept, check
 from shellward.environments.daytona.making import make
 from shellward.environments.daytona.sandbox import found, run, state
@@ -46,13 +47,12 @@ def attach(handle: str) -> DaytonaBackend:
         now = state(sandbox)
         if now in ("stopped", "archived"):
             with mapped(handle):
-                sandbox.start()
+                again(sandbox.start)
         elif now != "started":
             raise EnvironmentUnavailable(f"{handle} is {now}; create a new environment")  # noqa: TRY301
         lease = float(sandbox.labels.get(f"{LABEL}.lease", LEASE))
-        scratch = f"/tmp/shellward-{name}"  # noqa: S108  # in the sandbox
-        text = keeping.revive(scratch, max(1, round(lease)))
-        saved = run(sandbox, text, handle)
+        scratch = run(sandbox, keeping.find(name), handle).rstrip("\n")
+        saved = run(sandbox, keeping.revive(scratch, max(1, round(lease))), handle) if scratch else ""
         if not saved:
             raise EnvironmentUnavailable(f"{handle} has ended, its lease has run out; create a new environment")  # noqa: TRY301
         kept = msgspec.json.decode(saved, type=Kept)
@@ -78,7 +78,7 @@ def remove(handle: str) -> bool:
         if f"{LABEL}.id" not in sandbox.labels:
             raise EnvironmentUnavailable(f"{handle} was not made by Shellward")  # noqa: TRY301
         with mapped(handle):
-            again(sandbox.delete)
+            again(sandbox.delete, until=time.monotonic() + CHANGING)
     except EnvironmentUnavailable as error:
         if isinstance(error.__cause__, daytona.DaytonaNotFoundError):
             return False

@@ -1,5 +1,6 @@
 """The sandbox of an environment, in the words of the SDK: how it is made, found, and asked for something."""
 
+import itertools
 import shlex
 from typing import Any
 
@@ -53,15 +54,21 @@ def state(sandbox: Any) -> str:
     return str(getattr(sandbox.state, "value", sandbox.state))
 
 
-def run(sandbox: Any, text: bytes, what: str) -> str:
+def run(sandbox: Any, text: bytes, what: str, *, before: bytes = b"") -> str:
     """Run a script in a sandbox and return what it printed.
+
+    Args:
+        sandbox: the SDK's.
+        text: the script; one that may run twice, with ``before``.
+        what: it is, for what is said.
+        before: is run before it where it may have run already.
 
     Raises:
         EnvironmentUnavailable: it failed, or Daytona did.
     """
-    command = f"exec sh -c {shlex.quote(text.decode())}"
+    texts = itertools.chain([text], itertools.repeat(before + text))
     with mapped(what):
-        done = sandbox.process.exec(command, timeout=_CALL)
+        done = again(lambda: sandbox.process.exec(f"exec sh -c {shlex.quote(next(texts).decode())}", timeout=_CALL))
     if done.exit_code:
         said = short(str(done.result)) or f"exit status {done.exit_code}"
         raise EnvironmentUnavailable(f"{what}: {said}")

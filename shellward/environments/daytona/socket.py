@@ -20,13 +20,17 @@ from urllib.parse import urlencode
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments.base import PtySize
+from shellward.environments.daytona import client
+from shellward.environments.daytona.client import FOR_NOW
 
+MOST_CELLS: Final = 1000
+"""The toolbox's own limit to rows and columns."""
 _EXIT_CONTROL: Final = "X-Daytona-Pty-Exit-Control"
 _ENVIRONMENT: Final = "X-Daytona-Pty-Envs~"
 _READ = 1 << 18
 _MESSAGE = 1 << 15
 """Bytes per message; the daemon refuses one of more than 64 KiB."""
-_CONNECT = 20.0
+_GREETING = 20.0
 _ANSWER = 5.0
 
 
@@ -35,7 +39,7 @@ def http() -> Any:
     import httpx
 
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    timeout = httpx.Timeout(_CONNECT, read=_CONNECT)
+    timeout = httpx.Timeout(client.CONNECT, read=_GREETING)
     return httpx.Client(limits=limits, timeout=timeout)
 
 
@@ -44,10 +48,12 @@ class Refused(EnvironmentUnavailable):
 
     Attributes:
         for_now: it may be asked again.
+        made: it may be there all the same.
     """
 
     def __init__(self, message: str, status: int) -> None:
-        self.for_now = status in (429, 503)
+        self.for_now = status in FOR_NOW
+        self.made = status in (500, 502, 504)
         super().__init__(message)
 
 
@@ -83,11 +89,11 @@ class Wire:
         self.connected = False
 
     @classmethod
-    def open(cls, client: Any, url: str, key: str, *, name: str, size: PtySize, env: Mapping[str, str]) -> "Wire":
+    def open(cls, connections: Any, url: str, key: str, *, name: str, size: PtySize, env: Mapping[str, str]) -> "Wire":
         """Make a terminal and connect to it.
 
         Args:
-            client: see ``http``.
+            connections: see ``http``.
             url: of the sandbox's toolbox.
             key: API key.
             name: of the terminal.
@@ -99,7 +105,8 @@ class Wire:
         """
         import httpx
 
-        asked = {"id": name, "cols": size.columns, "rows": size.rows}
+        # The script of a terminal gives it the rest.
+        asked = {"id": name, "cols": min(size.columns, MOST_CELLS), "rows": min(size.rows, MOST_CELLS)}
         offered = [_EXIT_CONTROL]
         if env:
             offered.append(
@@ -114,9 +121,11 @@ class Wire:
             "Sec-WebSocket-Protocol": ", ".join(offered),
             "X-Daytona-Source": "sdk-python",
         }
-        request = client.build_request("GET", f"{url}/process/pty/create-connect?{urlencode(asked)}", headers=headers)
+        request = connections.build_request(
+            "GET", f"{url}/process/pty/create-connect?{urlencode(asked)}", headers=headers
+        )
         try:
-            response = client.send(request, stream=True)
+            response = connections.send(request, stream=True)
         except (httpx.HTTPError, OSError) as error:
             raise EnvironmentUnavailable(f"Daytona cannot be reached ({error or type(error).__name__})") from error
         if response.status_code != httpx.codes.SWITCHING_PROTOCOLS:
@@ -140,13 +149,13 @@ class Wire:
 
         self._early = b""
         try:
-            self._feed(self._stream.read(_READ, timeout=_CONNECT))
+            self._feed(self._stream.read(_READ, timeout=_GREETING))
         except (httpcore.NetworkError, httpcore.TimeoutException, OSError) as error:
             raise EnvironmentUnavailable(f"the sandbox gives no terminal ({error})") from error
         self._socket.setblocking(False)
         self._reading.register(self._socket.fileno(), select.POLLIN)
         self._writing.register(self._socket.fileno(), select.POLLOUT)
-        deadline = time.monotonic() + _CONNECT
+        deadline = time.monotonic() + _GREETING
         while not self.connected and not self.over and time.monotonic() < deadline:
             self._early += self.read(deadline - time.monotonic()) or b""
         if not self.connected:
@@ -242,6 +251,13 @@ class Wire:
             while True:
                 self._send(memoryview(self._owed.popleft()), _ANSWER)
 
+    def add(self, data: bytes) -> None:
+        """Send a few bytes without waiting for who is in the middle of sending; lost where the connection has ended."""
+        from wsproto.events import BytesMessage
+
+        if not self._closed and not self.over:
+            self._answer(BytesMessage(data))
+
     def ping(self) -> None:
         """Keep those awake who are on the way."""
         from wsproto.events import Ping
@@ -297,7 +313,8 @@ class Wire:
 
 def _complaint(response: Any) -> str:
     try:
-        said = str(response.json().get("message", ""))
+        body = response.json()
+        said = str(body.get("message") or body.get("error") or "")
     except ValueError:
         said = response.text[:200]
     said = " ".join(said.split())
@@ -306,7 +323,7 @@ def _complaint(response: Any) -> str:
         403: "this API key may not use the sandbox",
         404: "the sandbox is not there any more; create a new environment",
         429: "Daytona's rate limit is reached; wait a little",
-        503: "Daytona does not work just now; try again later",
+        **dict.fromkeys((500, 502, 503, 504), "Daytona does not work just now; try again later"),
     }
     words = by_status.get(response.status_code, f"Daytona answers {response.status_code}")
     return f"{words} ({said})" if said else words

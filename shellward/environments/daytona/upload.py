@@ -1,4 +1,4 @@
-"""Uploads past the shell: the data of a file goes to the toolbox by the SDK, as one request that is sent as it is read.
+"""Uploads past the shell: the data of a file goes to the toolbox by the SDK, in requests of some MiB.
 
 The toolbox puts another file, one that all may read, in the place of what is there. So it is given a directory of our
 own beside that, and the shell moves what came. Downloads do not need this: a channel is as fast.
@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
-from shellward.environments.daytona.client import explained, sdk, short
+from shellward.environments.daytona.client import again, explained, sdk, short
 
 _CALL: Final = 30
+_PART: Final = 2 << 20
+"""Bytes of one request; they are held until the toolbox has them."""
 _SILENCE: Final = 120
 """Seconds for which the network may take nothing."""
 _REFUSED: Final = 400
@@ -45,17 +47,27 @@ def put(sandbox: Any, path: str, chunks: Iterable[bytes]) -> bool:
     own = f"{path}.{secrets.token_hex(4)}"
     here, there, data = shlex.quote(path), shlex.quote(own), shlex.quote(f"{own}/data")
     try:
-        if _run(sandbox, f"[ -f {here} ] && mkdir -m 700 -- {there}"):
+        if _run(sandbox, f"[ -f {here} ] && {{ [ -d {there} ] || mkdir -m 700 -- {there}; }}"):
             return False
     except ConnectionLost:
         return False  # the shell's channels may be better off, and say more
     moved = False
     try:
-        source = _Source(chunks)
-        _send(sandbox, source, f"{own}/data", path)
-        whole = f'[ "$(stat -c %s -- {data})" = {source.count} ]'
-        if _run(sandbox, f"chmod 600 {data} && {whole} && mv -f -- {data} {here} && rmdir -- {there}"):
-            raise OSError(errno.EIO, f"{source.count} bytes were sent, and are not there", path)
+        count = 0
+        for number, part in enumerate(_parts(chunks)):
+            _send(sandbox, part, f"{own}/data{number or ''}", path)
+            count += len(part)
+            if number:
+                more = shlex.quote(f"{own}/data{number}")
+                # Twice is as once: what is there already is cut off again.
+                append = f"truncate -s {count - len(part)} -- {data} && cat -- {more} >>{data}"
+                if _run(sandbox, f"[ ! -e {more} ] || {{ {append} && rm -f -- {more}; }}"):
+                    raise OSError(errno.EIO, f"{count} bytes were sent, and are not there", path)
+        whole = f'[ "$(stat -c %s -- {data})" = {count} ]'
+        came = f'[ ! -d {there} ] && [ "$(stat -c %s -- {here})" = {count} ]'
+        move = f"chmod 600 {data} && {whole} && mv -f -- {data} {here} && rmdir -- {there}"
+        if _run(sandbox, f"{{ {came}; }} || {{ {move}; }}"):
+            raise OSError(errno.EIO, f"{count} bytes were sent, and are not there", path)
         moved = True
     finally:
         if not moved:
@@ -64,13 +76,31 @@ def put(sandbox: Any, path: str, chunks: Iterable[bytes]) -> bool:
     return True
 
 
-def _send(sandbox: Any, source: "_Source", target: str, path: str) -> None:
+def _parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Put pieces together to parts, at least one: what is refused for now has to be sent again."""
+    held: list[bytes] = []
+    size = 0
+    sent = False
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk)
+        if size >= _PART:
+            yield b"".join(held)
+            held, size, sent = [], 0, True
+    if held or not sent:
+        yield b"".join(held)
+
+
+def _send(sandbox: Any, part: bytes, target: str, path: str) -> None:
     daytona = sdk()
+
+    def send() -> None:
+        with io.BytesIO(part) as body:  # closed, since what the SDK keeps of a request would hold it for a while
+            sandbox.fs.upload_file_stream(body, target, timeout=_SILENCE)
+
     try:
-        sandbox.fs.upload_file_stream(source, target, timeout=_SILENCE)
+        again(send)
     except daytona.DaytonaError as error:
-        if source.error is not None:  # the SDK calls that an error of its own
-            raise source.error from None
         status = getattr(error, "status_code", None)
         if status == _REFUSED:
             said = str(error)
@@ -82,48 +112,14 @@ def _send(sandbox: Any, source: "_Source", target: str, path: str) -> None:
 
 
 def _run(sandbox: Any, command: str) -> int:
-    """Run a line of shell; returns its exit status.
+    """Run a line of shell, one that may run twice; returns its exit status.
 
     Raises:
         ConnectionLost: Daytona did not answer, or refused.
     """
     daytona = sdk()
     try:
-        return int(sandbox.process.exec(f"exec sh -c {shlex.quote(command)}", timeout=_CALL).exit_code)
+        text = f"exec sh -c {shlex.quote(command)}"
+        return int(again(lambda: sandbox.process.exec(text, timeout=_CALL)).exit_code)
     except daytona.DaytonaError as error:
         raise ConnectionLost(explained(error, "upload")) from error
-
-
-class _Source(io.RawIOBase):
-    """Pieces as a file that is read once.
-
-    Attributes:
-        count: bytes that were read.
-        error: what the pieces raised.
-    """
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks: Iterator[bytes] = iter(chunks)
-        self._rest = memoryview(b"")
-        self.count = 0
-        self.error: Exception | None = None
-
-    def readable(self) -> bool:
-        """See RawIOBase."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """See RawIOBase; fewer bytes than were asked for, and none at the end alone."""
-        while not self._rest:
-            try:
-                piece = next(self._chunks, None)
-            except Exception as error:
-                self.error = error
-                raise
-            if piece is None:
-                return b""
-            self._rest = memoryview(piece)
-        taken = bytes(self._rest if size < 0 else self._rest[:size])
-        self._rest = self._rest[len(taken) :]
-        self.count += len(taken)
-        return taken

@@ -7,9 +7,10 @@ machine (door.py), else by ``exec``.
 
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +24,8 @@ from shellward.environments.docker.config import LABEL, SCRATCH, DockerConfig, c
 from shellward.environments.docker.container import is_here, processes_root, same_kernel, start
 from shellward.environments.docker.engine import build, connect, mapped, pull, sdk, short
 from shellward.environments.door import INSIDE, Door, sweep
+
+_OVER: Final = frozenset(("exited", "dead", "removing"))
 
 
 class DockerBackend:
@@ -40,6 +43,7 @@ class DockerBackend:
         self.processes = processes_root(config)
         self._destroyed = False
         self._lock = threading.Lock()
+        self._engine = ""
 
     @property
     def handle(self) -> str:
@@ -51,6 +55,13 @@ class DockerBackend:
     def shell(self) -> str:
         """See Remembering."""
         return self.config.shell
+
+    @property
+    def engine(self) -> str:
+        """See Located."""
+        if not self._engine:
+            self._engine = _engine(self.client)
+        return self._engine
 
     @property
     def capabilities(self) -> Capabilities:
@@ -128,6 +139,7 @@ class DockerBackend:
         finally:
             if self.door is not None:
                 self.door.remove()
+                _sweep(self.client)
             self.client.close()
 
     def detach(self) -> None:
@@ -216,12 +228,17 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> Dock
 
 
 def _sweep(client: Any) -> None:
-    def used() -> set[str]:
-        found = client.api.containers(all=True, filters={"label": f"{LABEL}.id"})
-        return {mount.get("Source", "") for each in found for mount in each.get("Mounts") or ()}
+    """Remove what killed clients have left on this machine; whoever comes next tidies up, whatever he comes for."""
 
-    with mapped("docker"):
+    def used() -> set[str]:
+        return _mounted(client.api.containers(all=True, filters={"label": f"{LABEL}.id"}))
+
+    with suppress(EnvironmentUnavailable), mapped("docker"):  # the next one does
         sweep(used)
+
+
+def _mounted(containers: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {mount.get("Source", "") for each in containers for mount in each.get("Mounts") or ()}
 
 
 def _door(client: Any, container: Any) -> Door | None:
@@ -240,17 +257,43 @@ def attach(handle: str) -> DockerBackend:
         with mapped(handle):
             container = client.containers.get(container_id)
         config = _saved_config(container, handle)
+        door = _door(client, container)
     except BaseException:
         client.close()
         raise
-    return DockerBackend(client, container, config, _door(client, container))
+    _sweep(client)
+    return DockerBackend(client, container, config, door)
+
+
+def engine(handle: str) -> str:
+    """See Locating."""
+    context = handle.partition(":")[2].rpartition("/")[0]
+    client = connect(context or None)
+    try:
+        return _engine(client)
+    finally:
+        client.close()
+
+
+def _engine(client: Any) -> str:
+    with mapped("docker"):
+        info, version = client.info(), client.version()
+    # Podman makes up another ID for each answer.
+    if any("Podman" in str(part.get("Name")) for part in version.get("Components") or ()):
+        return f"podman of {info.get('Name')}"
+    return str(info.get("ID") or "")
 
 
 def _saved_config(container: Any, handle: str) -> DockerConfig:
     saved = _label(container, "config", handle)
     if container.status != "running":
-        raise EnvironmentUnavailable(f"{handle} is {container.status}; create a new environment")
-    return msgspec.json.decode(saved, type=DockerConfig)
+        over = container.status in _OVER
+        advice = "create a new environment" if over else "nothing can be run in it until it goes on"
+        raise EnvironmentUnavailable(f"{handle} is {container.status}; {advice}", gone=over)
+    try:
+        return msgspec.json.decode(saved, type=DockerConfig)
+    except msgspec.DecodeError as error:
+        raise EnvironmentUnavailable(f"{handle} was made by another Shellward, or its label is damaged") from error
 
 
 def _label(container: Any, name: str, handle: str) -> str:
@@ -274,12 +317,12 @@ def remove(handle: str) -> bool:
             container = client.containers.get(container_id)
             _label(container, "id", handle)
             container.remove(force=True, v=True)
-        _sweep(client)
     except EnvironmentUnavailable as error:
         if isinstance(error.__cause__, docker.errors.NotFound) or "already in progress" in str(error):
             return False
         raise
     finally:
+        _sweep(client)
         client.close()
     return True
 
@@ -289,21 +332,23 @@ def list_environments() -> Sequence[EnvironmentInfo]:
     client = connect()
     try:
         with mapped("docker"):
-            found = client.containers.list(all=True, filters={"label": f"{LABEL}.id"}, ignore_removed=True)
-            return [_info(container) for container in found]
+            # The SDK's own list asks for each container by itself, and waits a minute for one that does not answer.
+            found = client.api.containers(all=True, filters={"label": f"{LABEL}.id"})
+        sweep(lambda: _mounted(found))
+        return [_info(container) for container in found]
     finally:
         client.close()
 
 
-def _info(container: Any) -> EnvironmentInfo:
-    labels = container.labels
+def _info(container: Mapping[str, Any]) -> EnvironmentInfo:
+    labels = container.get("Labels") or {}
     return EnvironmentInfo(
-        handle=f"docker:{container.id}",
+        handle=f"docker:{container['Id']}",
         kind="docker",
-        name=container.name,
-        image=container.attrs["Config"]["Image"],
-        created=datetime.fromisoformat(container.attrs["Created"][:19] + "+00:00"),
-        state=container.status,
+        name=next((name.lstrip("/") for name in container.get("Names") or ()), ""),
+        image=container["Image"],
+        created=datetime.fromtimestamp(container["Created"], UTC),
+        state=container["State"],
         owner=labels.get(f"{LABEL}.owner", ""),
         lease=float(labels.get(f"{LABEL}.lease", LEASE)),
         labels={key: value for key, value in labels.items() if not key.startswith(LABEL)},

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency
 from shellward.environments.base import OnStep
+from shellward.environments.machine import no_descriptor, too_many_files
 
 _POOL: Final = {"num_pools": 512, "max_pool_size": 128}
-"""The SDK keeps a pool of connections per URL, and each exec has its own: with the default of 25, pools that other
-threads still use are thrown away under them."""
+_ENGINE: Final = "http+docker://engine"
 _LAST_WORDS: Final = 500
 _ANSWERS: Final = 10.0
 _WITHOUT_REGISTRY: Final = (
@@ -78,7 +78,7 @@ def _client(**where: Any) -> Any:
     docker = sdk()
     _see_socket(str(where.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET))
     usual = docker.constants.DEFAULT_DOCKER_API_VERSION
-    client = docker.DockerClient(version=usual, **where, **_POOL)
+    client = _of_one_pool(docker.DockerClient(version=usual, **where, **_POOL))
     try:
         spoken = client.api.get(f"{client.api.base_url}/_ping").headers.get("Api-Version", "auto")
     except BaseException:
@@ -87,7 +87,34 @@ def _client(**where: Any) -> Any:
     if spoken == usual:
         return client
     client.close()
-    return docker.DockerClient(version=spoken, **where, **_POOL)
+    return _of_one_pool(docker.DockerClient(version=spoken, **where, **_POOL))
+
+
+def _of_one_pool(client: Any) -> Any:
+    """Have a client keep its connections to a socket in one pool.
+
+    The SDK (7.2) keeps one per URL, and each exec has URLs of its own: the connection over which its exit status was
+    asked for would stay open, and serve nobody, until 512 pools are there.
+    """
+    from docker.transport import UnixHTTPAdapter
+
+    class Adapter(UnixHTTPAdapter):  # type: ignore[misc]  # the SDK has no types
+        def get_connection(self, url: str, proxies: Any = None) -> Any:
+            del url
+            return super().get_connection(_ENGINE, proxies)
+
+    for prefix, adapter in client.api.adapters.items():
+        if type(adapter) is UnixHTTPAdapter:
+            one = Adapter(
+                f"http+unix://{adapter.socket_path}",
+                adapter.timeout,
+                pool_connections=_POOL["num_pools"],
+                max_pool_size=adapter.max_pool_size,
+            )
+            client.api.mount(prefix, one)
+            adapter.close()
+            break
+    return client
 
 
 def _see_socket(url: str) -> None:
@@ -104,6 +131,8 @@ def _see_socket(url: str) -> None:
 
 
 def _no_engine(error: BaseException, address: str) -> EnvironmentUnavailable:
+    if too_many_files(error):
+        return EnvironmentUnavailable(no_descriptor(f"reach the Docker engine at {address}"))
     text = str(error)
     if "Permission denied" in text or "PermissionError" in text:
         return EnvironmentUnavailable(
@@ -133,10 +162,13 @@ def mapped(what: str) -> Iterator[None]:
             f"{what}: there is no such image: {short(error.explanation or str(error))}"
         ) from error
     except docker.errors.NotFound as error:
-        raise EnvironmentUnavailable(f"{what}: not there: {short(error.explanation or str(error))}") from error
+        why = f"{what}: not there: {short(error.explanation or str(error))}"
+        raise EnvironmentUnavailable(why, gone=True) from error
     except docker.errors.APIError as error:
         raise EnvironmentUnavailable(f"{what}: {short(error.explanation or str(error))}") from error
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
+        if too_many_files(error):
+            raise EnvironmentUnavailable(f"{what}: {no_descriptor('reach the Docker engine')}") from error
         raise EnvironmentUnavailable(f"{what}: the Docker engine does not answer ({short(str(error))})") from error
 
 

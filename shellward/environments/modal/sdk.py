@@ -1,6 +1,7 @@
 """The way to the SDK: imported when it is used, called on its own event loop, its errors turned into ours."""
 
 import asyncio
+import concurrent.futures
 import dataclasses
 import threading
 from collections.abc import Coroutine, Iterator
@@ -99,7 +100,14 @@ def server() -> str:
 def mapped(what: str) -> Iterator[None]:
     """Turn what the SDK raises into our errors, with the cause kept."""
     modal = sdk()
+    import grpclib.exceptions
+
     errors = modal.exception
+    broken = (  # below the SDK, which lets them through when its own patience is at its end
+        grpclib.exceptions.StreamTerminatedError,
+        grpclib.exceptions.ProtocolError,
+        grpclib.exceptions.GRPCError,
+    )
     try:
         yield
     except errors.AuthError as error:
@@ -122,10 +130,10 @@ def mapped(what: str) -> Iterator[None]:
     except errors.UnimplementedError as error:
         advice = "install the version that Shellward names: pip install 'shellward[modal]'"
         raise EnvironmentUnavailable(f"{what}: Modal lacks that ({short(error)}); {advice}") from error
-    except (errors.ConnectionError, errors.ServiceError, errors.InternalError, OSError) as error:
+    except (errors.ConnectionError, errors.ServiceError, errors.InternalError, *broken, OSError) as error:
         advice = f"is {server()} reachable from here? see also status.modal.com"
         raise EnvironmentUnavailable(f"{what}: Modal does not answer ({short(error)}); {advice}") from error
-    except (errors.Error, asyncio.CancelledError) as error:
+    except (errors.Error, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
         raise EnvironmentUnavailable(f"{what}: {short(error)}") from error
 
 

@@ -12,9 +12,10 @@
 # The user's -e -u -x -v -k are lifted between commands, else they would act on the lines of this file; __sw_r sets
 # some again, and $__sw_X, which stands before the command, the others. The shell's own stdout and stderr are
 # /dev/null: what bash traces, echoes or complains of between commands is nobody's output.
-exec 250>&1 251>&2 >/dev/null 2>&1
+# Where the limit of open files is lower than that it is raised for this shell, as far as may be.
+exec 250>&1 251>&2 >/dev/null 2>&1 || { builtin ulimit -S -n 256 && exec 250>&1 251>&2 >/dev/null 2>&1; } || exit 123
 builtin shopt -s expand_aliases
-__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N= __sw_E=
+__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N= __sw_E= __sw_K=
 # A call copies a function's body, and each page that is written after a fork costs a copy: what is seldom needed
 # stands in functions of its own.
 # __sw_r LENGTH NUMBER [KIND WORD]: the command's length and number; kind and first word of one that may be no more
@@ -75,12 +76,30 @@ __sw() {
   builtin eval "$__sw_X$__sw_c" </dev/null >&250 2>&251
   __sw_e "$@" || builtin exit 125
 }
-# Standard input that is short travels with the command, in printf's escapes.
+# Standard input that is short travels with the command, in printf's escapes. Where it cannot be kept whole, what is
+# run in the command's place is $__sw_D, which says why.
 __sw_d() {
   builtin read -r -N 8 -u 0 __sw_h && builtin read -r -N "$((10#$__sw_h))" -u 0 __sw_h || builtin exit 125
   builtin printf -v __sw_in %s "$1" || builtin exit 125
-  builtin printf %b "$__sw_h" >|"$1"
+  builtin unset -v __sw_D
+  builtin printf %b "$__sw_h" >|"$1" || __sw_d_
   __sw_h=
+}
+# Once more, to hear what the system says: in another language than the session's.
+__sw_d_() {
+  __sw_D=$(
+    LC_ALL=C
+    { builtin printf %b "$__sw_h" >|"$__sw_in" || builtin echo failed; } 2>&1
+  )
+  case $__sw_D in
+    '') builtin unset -v __sw_D && builtin return ;; # there was room this time
+    *'No space left'*) __sw_D=__sw_q=528 ;;
+    *'quota exceeded'*) __sw_D=__sw_q=622 ;;
+    *'Read-only'*) __sw_D=__sw_q=530 ;;
+    *) __sw_D=__sw_q=505 ;;
+  esac
+  builtin command rm -f -- "$__sw_in" 2>/dev/null
+  __sw_in=
 }
 # With $__sw_E it stands in the line after the command's: that was read already.
 __sw_e() {
@@ -94,7 +113,7 @@ __sw_e() {
   __sw_z=${__sw_z: -33:32}
   if [[ $PWD -ef . ]]; then # first, so that the client wakes up once for both
     builtin printf '\036%s\0' "$__sw_z" >&251 &&
-      builtin printf '\036%s %s %s%s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" "$PWD" >&250 || builtin exit 125
+      builtin printf '\036%s %s %s%s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}$__sw_K" "$PWD" >&250 || builtin exit 125
   else
     __sw_i_ || builtin exit 125
   fi
@@ -104,7 +123,7 @@ __sw_e() {
 __sw_i_() {
   builtin printf '\036%s\0' "$__sw_z" >&251 || builtin return
   {
-    builtin printf '\036%s %s %s%s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}" && builtin pwd && builtin printf '\0'
+    builtin printf '\036%s %s %s%s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "${__sw_l:+=}$__sw_K" && builtin pwd && builtin printf '\0'
   } >&250
 }
 # What a command that may have changed the state needs after it.
@@ -159,23 +178,30 @@ __sw_w() {
   [[ $__sw_g ]] && builtin trap - DEBUG && __sw_g=
   [[ $__sw_l ]] || __sw_k "$@"
 }
+# What cannot be written whole is emptied again, so that the one before it holds; $__sw_K says so to the client. Where there
+# is no room, printf fails behind the others, too, and only the others may have been disabled.
 __sw_k() {
   [[ $__sw_f ]] || builtin return 0
-  __sw_j=$(((__sw_j + 1) & 3)) __sw_L=1
+  __sw_j=$(((__sw_j + 1) & 3)) __sw_L=1 __sw_K=
   {
-    builtin printf '#%s\nbuiltin cd -- %q\nbuiltin set --' "$__sw_n" "$PWD"
-    (($#)) && builtin printf ' %q' "$@"
+    builtin printf '#%s\nbuiltin cd -- %q\nbuiltin set --' "$__sw_n" "$PWD" || __sw_K=!
+    if (($#)); then builtin printf ' %q' "$@" || __sw_K=!; fi
     builtin echo
     builtin declare -p
-    [[ $__sw_F ]] && builtin declare -f && builtin declare -Fx
+    [[ $__sw_F ]] && __sw_k_
     builtin alias -p
     builtin trap -p
     builtin umask -p
-    builtin printf '__sw_S=%q __sw_B=%q __sw_F=%q __sw_T=%q __sw_s=%q\n: <<"#jobs"\n' "$__sw_S" "$BASHOPTS" "$__sw_F" "$__sw_T" "$__sw_s"
+    builtin printf '__sw_S=%q __sw_B=%q __sw_F=%q __sw_T=%q __sw_s=%q\n: <<"#jobs"\n' "$__sw_S" "$BASHOPTS" "$__sw_F" "$__sw_T" "$__sw_s" || __sw_K=!
     builtin jobs -p
     builtin printf '#jobs\n__sw_i=%s\n' "$__sw_n"
-  } >|"$__sw_f.$__sw_j" 2>/dev/null
+  } 2>/dev/null >|"$__sw_f.$__sw_j" || __sw_K=!
+  [[ ! $__sw_K ]] || __sw_k_
 }
+__sw_k_() {
+  builtin : >|"$__sw_f.$__sw_j"
+  __sw_j=$(((__sw_j + 3) & 3)) __sw_L=
+} 2>/dev/null
 __sw_x() {
   __sw_s=$? __sw_S=$SHELLOPTS __sw_l=
   builtin set +euxvkt
@@ -183,15 +209,19 @@ __sw_x() {
   __sw_w "$@"
   builtin exit "$__sw_s"
 }
-# Reads a saved state for eval, without what bash keeps itself: to assign to those ends a subshell (bash 5.2).
+# Reads a saved state for eval, without what bash keeps itself: to assign to those ends a subshell (bash 5.2). The name
+# decides, whatever a value holds. Functions come after the variables and are most of the lines: they are not looked at.
 __sw_v() {
   builtin mapfile -t __sw_a <"$1"
   for __sw_z in "${!__sw_a[@]}"; do
     case ${__sw_a[__sw_z]} in
-      'declare -'*' __sw_'* | 'declare -'*' BASH_ALIASES='* | 'declare -'*' BASH_ARGC='* | 'declare -'*' BASH_ARGV='* | 'declare -'*' BASH_ARGV0='* | 'declare -'*' BASH_LINENO='* | \
-        'declare -'*' BASH_SOURCE='* | 'declare -'*' BASH_VERSINFO='* | 'declare -'*' BASHOPTS='* | \
-        'declare -'*' DIRSTACK='* | 'declare -'*' EUID='* | 'declare -'*' FUNCNAME='* | 'declare -'*' GROUPS='* | \
-        'declare -'*' PPID='* | 'declare -'*' SHELLOPTS='* | 'declare -'*' UID='*)
+      '#functions') builtin break ;;
+      'declare -'*) ;;
+      *) builtin continue ;;
+    esac
+    case ${__sw_a[__sw_z]#declare -* } in
+      __sw_* | BASH_ALIASES=* | BASH_ARGC=* | BASH_ARGV=* | BASH_ARGV0=* | BASH_LINENO=* | BASH_SOURCE=* | BASH_VERSINFO=* | \
+        BASHOPTS=* | DIRSTACK=* | EUID=* | FUNCNAME=* | GROUPS=* | PPID=* | SHELLOPTS=* | UID=*)
         builtin unset "__sw_a[__sw_z]"
         ;;
     esac
@@ -199,6 +229,12 @@ __sw_v() {
   builtin printf -v __sw_v '%s\n' "${__sw_a[@]}"
   builtin unset -v __sw_a
 } 2>/dev/null
+# Prints the functions. Their text may not be readable without the option that it was read with.
+__sw_k_() {
+  builtin echo '#functions'
+  [[ :$BASHOPTS: == *:extglob:* ]] && builtin echo 'builtin shopt -s extglob'
+  builtin declare -f && builtin declare -Fx
+}
 # Options as they were, for a shell that takes over: $__sw_S holds those of set, $__sw_B those of shopt.
 __sw_t() {
   builtin local IFS=:
@@ -211,7 +247,8 @@ __sw_t() {
     esac
   done
   for __sw_z in braceexpand hashall; do [[ :$__sw_S: == *:$__sw_z:* ]] || builtin set +o "$__sw_z"; done
+  [[ $__sw_B == "$BASHOPTS" ]] && builtin return # as in most sessions
   for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
   for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
 } 2>/dev/null
-builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_u __sw_y __sw_y_
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_d_ __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_k_ __sw_u __sw_y __sw_y_

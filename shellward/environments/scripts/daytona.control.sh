@@ -23,9 +23,12 @@ known() {
 finish() {
   known
   if [ -r "/proc/$i/io" ]; then
+    t=20
     while n=; do
       while read -r f v; do if [ "$f" = wchar: ]; then n=$v; fi; done <"/proc/$i/io"
       if [ -z "$n" ] || [ "$n" -ge "$1" ]; then break; fi
+      # The first times at once: an input that is read is soon through.
+      if [ "$t" -gt 0 ]; then t=$((t - 1)); else sleep 0.1 || sleep 1; fi
     done
   else
     sleep 1

@@ -9,9 +9,9 @@ d=$2
 if [ "$s" = auto ]; then
   if command -v bash >/dev/null 2>&1; then s=bash; else s=sh; fi
 fi
-# State files hold the session's variables: for this user alone.
+# State files hold the session's variables: for this user alone. Not with -p: what it lies in goes when the sandbox ends.
 if [ -n "$d" ] && [ ! -d "$d" ]; then
-  (umask 077 && mkdir -p "$d") 2>/dev/null
+  (umask 077 && mkdir "$d") 2>/dev/null
 fi
 trap '' HUP INT
 exec 9>&2 2>/dev/null

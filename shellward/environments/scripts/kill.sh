@@ -12,10 +12,13 @@
 # A process is found by its marked environment, by its parents, or by the channel's pipe among its descriptors,
 # whichever of the three it did not shake off.
 # Where sw_place is the directory of a background process, what writes to its output belongs to it, too.
-sw_turn=0 sw_place=
+# What was found to be somebody else's is not looked at again while one MARK is asked about: sw_other has the numbers and
+# start times of those.
+sw_turn=0 sw_place= sw_other= sw_asked=
 sw_scan() {
   sw_exact=$1 sw_base=${1%.*} sw_shells=$2 sw_holders=$3 sw_since=$4 sw_skip=$5 sw_sig=$6
   sw_all= sw_found= sw_n=0 sw_alive= sw_turn=$((sw_turn + 1))
+  if [ "$sw_asked" != "$sw_exact" ]; then sw_other= sw_asked=$sw_exact; fi
   read -r sw_l sw_l sw_l sw_l sw_from </proc/loadavg
   for sw_p in /proc/[0-9]*; do sw_look "${sw_p#/proc/}"; done 2>/dev/null
   # What was forked since the list was made, by a parent that has ended meanwhile: their numbers follow the last
@@ -26,18 +29,25 @@ sw_scan() {
     if [ "$sw_to" -le "$sw_from" ]; then break; fi
     while [ "$sw_from" -lt "$sw_to" ]; do
       sw_from=$((sw_from + 1))
+      if [ ! -e "/proc/$sw_from" ]; then continue; fi # most are not there; to fail to read costs several times as much
       case " $sw_all " in *" $sw_from "*) ;; *) sw_look "$sw_from" ;; esac
     done
   done 2>/dev/null
   sw_inherit
   for sw_p in $sw_all; do
     eval "sw_hit=\${sw_m$sw_p-}"
-    if [ "$sw_hit" != "$sw_turn" ] && sw_owned "$sw_p" "$sw_exact"; then eval "sw_m$sw_p=$sw_turn"; fi
+    if [ "$sw_hit" = "$sw_turn" ]; then continue; fi
+    if sw_owned "$sw_p" "$sw_exact"; then eval "sw_m$sw_p=$sw_turn"; elif [ -n "$sw_named" ]; then eval "sw_o$sw_p=$sw_turn"; fi
   done
   sw_inherit
   for sw_p in $sw_all; do
     eval "sw_hit=\${sw_m$sw_p-}"
-    if [ "$sw_hit" = "$sw_turn" ]; then sw_found="$sw_found $sw_p" sw_n=$((sw_n + 1)); fi
+    if [ "$sw_hit" = "$sw_turn" ]; then
+      sw_found="$sw_found $sw_p" sw_n=$((sw_n + 1))
+    else
+      eval "sw_hit=\${sw_o$sw_p-} sw_l=\$sw_b$sw_p"
+      if [ "$sw_hit" = "$sw_turn" ]; then sw_other="$sw_other $sw_p.$sw_l "; fi
+    fi
   done
   if [ "$sw_sig" = 0 ]; then return; fi
   # The shell first: it must not go on with the line when what it waits for is ended.
@@ -46,8 +56,9 @@ sw_scan() {
   fi
   if [ -n "$sw_found" ]; then kill -s "${sw_sig%+}" $sw_found 2>/dev/null; fi
 }
-# Looks at one process: into sw_all or sw_alive when it may be meant. Then sw_u<pid> is its parent, and sw_m<pid>
-# the number of the scan in which it was found to be meant.
+# Looks at one process: into sw_all or sw_alive when it may be meant. Then sw_u<pid> is its parent, sw_b<pid> when it began,
+# sw_m<pid> the number of the scan in which it was found to be meant, and sw_o<pid> that in which its environment was read
+# and was another's.
 sw_look() {
   sw_p=$1
   IFS= read -r sw_l <"/proc/$sw_p/stat" || return 0
@@ -63,8 +74,9 @@ sw_look() {
   esac
   if [ "${20}" -lt "$sw_since" ] || [ "$sw_p" = $$ ] || [ "$sw_p" = "$PPID" ]; then return; fi
   case " $sw_skip " in *" $sw_p "*) return ;; esac
+  case $sw_other in *" $sw_p.${20} "*) return ;; esac
   case " $sw_holders " in *" $2 "*) return ;; esac # a shell that came after the one that is meant
-  eval "sw_u$sw_p=$2"
+  eval "sw_u$sw_p=$2 sw_b$sw_p=${20}"
   case " $sw_shells " in *" $2 "*) eval "sw_m$sw_p=$sw_turn" ;; esac
   sw_all="$sw_all $sw_p"
 }
@@ -98,8 +110,11 @@ sw_first() {
   sw_round "$1" "$2" "$3" "$((sw_now - $5))" "$sw_kept" "$4"
   echo "$sw_now$sw_kept"
 }
+# Whether a process is marked as ours. Into sw_named: whether it has an environment; in mid-exec it has none yet.
 sw_owned() {
+  sw_named=
   while IFS= read -r sw_l || [ -n "$sw_l" ]; do
+    sw_named=1
     case $sw_l in
       *"$2"*) return 0 ;;
       *"$sw_base".[1-9]*) return 1 ;; # an earlier command's

@@ -8,7 +8,7 @@ builtin printf '%s\n' "$__sw_l"
 if ((${#__sw_w[@]})); then
   {
     builtin command -p mkdir -m 700 -- "${__sw_w[@]}"
-    if [[ $__sw_g ]]; then builtin command -p find "${__sw_w[0]%/*}" -maxdepth 1 -type d -name 'p*' -empty -mmin +60 -exec rmdir {} +; fi
+    if [[ $__sw_g ]]; then builtin command -p find "${__sw_w[0]%/*}" -maxdepth 1 -name 'p*' -empty -mmin +60 -exec rm -rf {} +; fi
   } </dev/null >/dev/null 2>&1 &
 fi
 # As a signal would end it: so "$?" stays what it was, see __sw_y_.

@@ -5,16 +5,14 @@ unset SHELLWARD_COMMAND
 export SHELLWARD_PROCESS="${__sw_d##*/}"
 LC_ALL=C command -p mkdir -m 700 -- "$__sw_d" || exit
 {
-  command printf 'umask '
-  umask
-} >"$__sw_d/umask"
+  command printf 'umask ' && umask
+} >"$__sw_d/umask" || exit
 if [ ! -r "$__sw_d/umask" ]; then command -p chmod 600 "$__sw_d/umask"; fi
 umask 077
 if [ -n "$__sw_k" ]; then
   {
-    set
-    export -p
-  } >"$__sw_d/state" 2>/dev/null || exit
-  alias >"$__sw_d/alias"
+    set && export -p
+  } >"$__sw_d/state" || exit
+  alias >"$__sw_d/alias" || exit
 fi
 exec 7>&- 8>&- 9>&-

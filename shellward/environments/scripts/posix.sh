@@ -5,16 +5,34 @@
 # itself, quoted for eval; "command eval" because a syntax error in a plain eval would end the shell; functions
 # can not be printed, so they do not survive the shell.
 exec 8>&1 9>&2
-__sw_B= __sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_p= __sw_P=
+__sw_B= __sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_p= __sw_P= __sw_j=0 __sw_K=
 __sw_r() {
   __sw_n=$1
   export SHELLWARD_COMMAND="$__sw_m.$1;"
   if [ -n "$__sw_o" ]; then set "-$__sw_o"; fi
   case $__sw_o in *e*) ;; *) return "$__sw_s" ;; esac
 }
+# Standard input that is short travels with the command, in printf's escapes. Where it cannot be kept whole, this says
+# why, and fails.
 __sw_d() {
   __sw_in=$1
-  command printf %b "$2" >|"$1"
+  if command printf %b "$2" 2>/dev/null >|"$1"; then return 0; fi
+  # Once more, by a program, to hear what the system says.
+  __sw_q=$(
+    export LC_ALL=C
+    command printf %b "$2" | { command cat >|"$1" || command echo failed; } 2>&1
+  )
+  case $__sw_q in
+    '')
+      __sw_q=0
+      return 0
+      ;;
+    *'No space left'*) __sw_q=528 ;;
+    *'quota exceeded'*) __sw_q=622 ;;
+    *'Read-only'*) __sw_q=530 ;;
+    *) __sw_q=505 ;;
+  esac
+  return 1
 }
 # After a subshell whose command is no command of the user's: what "$?" was is what it stays.
 __sw_y_() {
@@ -45,10 +63,10 @@ __sw_e() {
   __sw_w "$@"
   command printf '\036%s\0' "$__sw_z" >&9 || exit 125
   if [ "$PWD" -ef . ]; then
-    command printf '\036%s %s %s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "$PWD" >&8 || exit 125
+    command printf '\036%s %s %s%s %s\0' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "$__sw_K" "$PWD" >&8 || exit 125
   else
     {
-      command printf '\036%s %s %s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" && command pwd && command printf '\0'
+      command printf '\036%s %s %s%s+ ' "$__sw_z" "$__sw_s" "${__sw_q:-0}" "$__sw_K" && command pwd && command printf '\0'
     } >&8 || exit 125
   fi
   __sw_q=0
@@ -72,17 +90,22 @@ __sw_w() {
     __sw_p=
   fi
   if [ -z "$__sw_f" ]; then return 0; fi
+  __sw_j=$(((__sw_j + 1) % 4)) __sw_K=
   {
-    command printf '#%s\n' "$__sw_n"
-    set
-    export -p
+    command printf '#%s\n' "$__sw_n" || __sw_K=!
+    set || __sw_K=!
+    export -p || __sw_K=!
     command printf '__sw_P=$OLDPWD;command cd -- "$PWD";OLDPWD=$__sw_P;umask '
     umask
     command printf ': <<"#jobs"\n'
     jobs -p
     command printf '#jobs\n__sw_i=%s\n' "$__sw_n"
-  } >|"$__sw_f.$((__sw_n % 4))" 2>/dev/null
-  alias >|"$__sw_f.alias" 2>/dev/null
+  } 2>/dev/null >|"$__sw_f.$__sw_j" || __sw_K=!
+  command alias 2>/dev/null >|"$__sw_f.alias" || __sw_K=!
+  if [ -n "$__sw_K" ]; then # emptied again, so that the one before it holds; the client is told
+    command : 2>/dev/null >|"$__sw_f.$__sw_j"
+    __sw_j=$(((__sw_j + 3) % 4))
+  fi
 }
 __sw_x() {
   __sw_s=$?

@@ -25,6 +25,7 @@ sw_tell() {
     sw_d=begun # or its start was cut off
   else
     sw_d=lost
+    if [ -p "$1/ctl" ]; then : <>"$1/ctl"; fi # who keeps its input open waits for this: its supervisor ends him no more
   fi
   IFS=' ' read -r sw_u sw_l </proc/uptime
   printf '%s\n' "${1##*/}" "$sw_a" "$sw_b" "$sw_c" "$sw_d" "$sw_e" "$sw_f" "$sw_u"
@@ -37,6 +38,50 @@ sw_over() {
 sw_is() {
   sw_start "$1" && [ "$sw_began" = "$2" ]
 }
+# Gives the directories of all there may be, one a line; tells of those of them that are named, $1 being the directory of all.
+sw_names() {
+  set -- "$1"/*/
+  printf '%s\n' "$@"
+}
+sw_tells() {
+  sw_r=$1
+  shift
+  for sw_h; do
+    if [ -e "$sw_r/$sw_h/owner" ]; then sw_tell "$sw_r/$sw_h"; fi
+  done
+}
+# Names those of them that do not run, as far as one look shows: see sw_tell for what has become of them.
+sw_idle_ones() {
+  sw_r=$1
+  shift
+  for sw_h; do
+    if read -r sw_p sw_l sw_u sw_s <"$sw_r/$sw_h/supervisor" && sw_is "$sw_p" "$sw_l"; then continue; fi
+    if read -r sw_p sw_l <"$sw_r/$sw_h/pid" && sw_is "$sw_p" "$sw_l"; then continue; fi
+    printf '%s\n' "$sw_h"
+  done
+} 2>/dev/null
+# What became of a process whose start nobody has answered: "pid PID" when it has begun, "wait" while its supervisor is
+# still about to start it, and "none" when it has not begun and will not: a file stands in the place of its directory
+# then, so that who is still at work there fails. Runs mkdir, mv and rm.
+sw_settle() {
+  if read -r sw_p sw_l <"$1/pid"; then
+    echo "pid $sw_p"
+  elif read -r sw_p sw_l sw_u sw_s <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
+    echo wait
+  else
+    if [ -d "$1" ]; then command -p mv -- "$1" "$1.gone" || return; fi
+    # Where no file can be made, no directory can.
+    if [ ! -d "${1%/*}" ]; then command -p mkdir -p -- "${1%/*}"; fi
+    command : >"$1"
+    if read -r sw_p sw_l <"$1.gone/pid"; then # it began in between, without its files
+      kill -s KILL "$sw_p"
+      echo unknown
+    else
+      command -p rm -rf -- "$1.gone"
+      echo none
+    fi
+  fi
+} 2>/dev/null
 sw_list() {
   for sw_h in "$1"/*/; do
     sw_h=${sw_h%/}
@@ -78,6 +123,11 @@ sw_tree() {
   sw_scan "SHELLWARD_PROCESS=${1##*/}" "" "" "${sw_l:-0}" "$sw_p ${sw_u:-0}" "$2"
   sw_place=
   echo "$sw_n"
+} 2>/dev/null
+# When its supervisor began, in clock ticks since boot, once its line is at its terminal; "wait" before that.
+sw_supervised() {
+  read -r sw_p sw_l sw_u sw_s <"$1/supervisor"
+  if [ -s "$1/tty" ] || sw_over "$1"; then echo "${sw_l:-0}"; else echo wait; fi
 } 2>/dev/null
 # Notes why it is ended, before it is.
 sw_doom() {

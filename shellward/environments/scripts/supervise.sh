@@ -35,7 +35,11 @@ l=$8
 if [ -z "$l" ]; then IFS= read -r l </proc/self/stat; fi
 p=${l%% *} l=${l##*) }
 set -- "$1" "$2" "$3" "$4" "$5" "$6" $l
-echo "$p ${26} ${k:-0} $5" >"$d/supervisor"
+# Who does not find this would take the process for lost: where it cannot be written, nothing is started.
+if ! echo "$p ${26} ${k:-0} $5" >"$d/supervisor"; then
+  if [ -n "$k" ]; then kill -s KILL "$k"; fi
+  exit
+fi
 if [ -n "$own" ] && ! read -r l; then
   if [ -n "$k" ]; then kill -s KILL "$k"; fi
   command -p rm -rf -- "$d"
@@ -56,7 +60,7 @@ become() {
   IFS= read -r l </proc/self/stat
   p=${l%% *} l=${l##*) }
   set -- "$1" "$2" "$3" "$4" "$5" "$6" $l
-  echo "$p ${26}" >"$d/pid"
+  echo "$p ${26}" >"$d/pid" || exit
   echo "ok $p ${26}" >&6
   exec 6>&-
   if [ -n "$4" ]; then become /bin/sh "$4" "$d" "$2"; fi

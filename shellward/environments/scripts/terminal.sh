@@ -13,6 +13,9 @@ command -p tty >"$d/tty"
 read -r r c <"$d/size"
 command -p stty echo rows "${r:-24}" cols "${c:-80}" 2>/dev/null
 t="case \${TERM:-dumb} in dumb | unknown | network) TERM=xterm-256color ;; esac; export TERM; unset COLUMNS LINES"
+# Where nobody says in which alphabet: the screen is UTF-8 (see pty_script.py).
+t="$t; if [ -z \"\${LC_ALL-}\${LC_CTYPE-}\${LANG-}\" ]"
+t="$t && { [ -d /usr/lib/locale/C.utf8 ] || [ -d /usr/lib/locale/C.UTF-8 ]; }; then export LC_CTYPE=C.UTF-8; fi"
 eval "$t"
 # What the session knew of another terminal is none of this one.
 if [ -f "$d/state" ]; then echo "$t" >>"$d/state"; fi
@@ -54,7 +57,8 @@ if telnetd --help 2>&1 | grep -q 'Inetd mode'; then
     printf '#!/bin/sh\ntrap : HUP INT QUIT TERM\ncommand -p stty tab0\necho %s\n' "$(q "$m")"
     printf 'sh -c "echo >\\"\$1/began\\"\n$SHELLWARD_LINE" shellward %s %s\n' "$(q "$d")" "$(q "$2")"
     printf 'echo $? >%s/ended\n' "$(q "$d")"
-    printf '(trap "" HUP; sleep 1; if [ /proc/$PPID/fd/0 -ef %s/keys ]; then kill $PPID; fi' "$(q "$d")"
+    # Ignored before it starts: the hangup when this script ends, a moment later, would end it otherwise.
+    printf 'trap "" HUP\n(sleep 1; if [ /proc/$PPID/fd/0 -ef %s/keys ]; then kill $PPID; fi' "$(q "$d")"
     printf ') </dev/null >/dev/null 2>&1 &\n'
   } >"$d/login" && chmod 700 "$d/login" && mkfifo -m 600 "$d/keys" "$d/began" || exit 125
   exec 3<&0 4<>"$d/keys"

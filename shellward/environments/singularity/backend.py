@@ -231,9 +231,11 @@ def attach(handle: str) -> SingularityBackend:
 def _living(handle: str) -> Record:
     record = records.read(handle.partition(":")[2])
     if record is None:
-        raise EnvironmentUnavailable(f"{handle} is not there, or was not made by Shellward on this machine by you")
+        raise EnvironmentUnavailable(
+            f"{handle} is not there, or was not made by Shellward on this machine by you", gone=True
+        )
     if record.life is None or not record.life.there():
-        raise EnvironmentUnavailable(f"{handle} has ended; create a new environment")
+        raise EnvironmentUnavailable(f"{handle} has ended; create a new environment", gone=True)
     return record
 
 

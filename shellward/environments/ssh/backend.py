@@ -18,6 +18,7 @@ from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments import keeping
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
+from shellward.environments.machine import descriptors
 from shellward.environments.ssh import boot, records, sftp
 from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
@@ -90,13 +91,16 @@ class SshBackend:
         script = b'rm -f -- "$0"\n' + boot.sync(key, tty=True) + text + b"\n"
         call(self.pool, b"umask 077;cat >" + path.encode() + b" <<'" + key.encode() + b"'\n" + script + key.encode())
         channel, connection = self.pool.open()
-        inbox = Inbox(channel)
+        inbox = None
         try:
+            with descriptors("open a terminal"):
+                inbox = Inbox(channel)
             channel.get_pty(_TERMINAL, size.columns, size.rows)
             channel.exec_command(f"exec sh {path}")
         except BaseException as error:
             abandon(channel)
-            inbox.release()
+            if inbox is not None:
+                inbox.release()
             self.pool.release(connection)
             if isinstance(error, (sdk().SSHException, EOFError, OSError)):
                 raise EnvironmentUnavailable(f"{self.settings.host} gives no terminal: {error}") from error
@@ -237,6 +241,11 @@ def remove(handle: str) -> bool:
         pool.close()
     records.forget(handle)
     return ended
+
+
+def forget(handle: str) -> bool:
+    """See Forgetting."""
+    return records.forget(handle)
 
 
 def list_environments() -> Sequence[EnvironmentInfo]:

@@ -48,7 +48,7 @@ class SshConfig(BaseConfig, kw_only=True, forbid_unknown_fields=True):
     host_keys: str = "strict"
     config_file: str = "~/.ssh/config"
     connect_timeout: float = 8.0
-    keepalive: float = 3.0
+    keepalive: float = 15.0
     lease: float = LEASE
 
 

@@ -65,6 +65,15 @@ class Connection:
         """Whether it can take a channel, as far as is known."""
         return bool(self.transport.is_active())
 
+    @property
+    def heard(self) -> float:
+        """Monotonic time at which the host was last heard of."""
+        return self._link.heard
+
+    def ask(self) -> None:
+        """Ask the host for a sign of life, without waiting for it."""
+        self._link.ask()
+
     def why_lost(self) -> str:
         """Say why it has ended; empty: it has not."""
         if not self._link.lost:

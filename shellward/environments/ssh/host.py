@@ -2,12 +2,14 @@
 
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import StreamName
 from shellward.environments import keeping
+from shellward.environments.machine import descriptors
 from shellward.environments.ssh import boot
 from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig
@@ -15,9 +17,15 @@ from shellward.environments.ssh.inbox import Inbox
 from shellward.environments.ssh.pool import Pool
 from shellward.environments.ssh.sdk import sdk
 
+if TYPE_CHECKING:
+    from shellward.environments.ssh.connection import Connection
+
 _CALL_LIMIT = 15.0
 _END_LIMIT = 10.0
 _PATIENCE = 5.0
+_BUSY = 6
+"""Times its limit that a call may take at a host that is heard of all the while: that one is busy, not gone."""
+
 _WORDS = 400
 
 
@@ -27,14 +35,21 @@ def start(pool: Pool, text: bytes) -> SshChannel:
     Raises:
         EnvironmentUnavailable: the host cannot be reached, or starts nothing.
     """
+    return _start(pool, text)[0]
+
+
+def _start(pool: Pool, text: bytes) -> "tuple[SshChannel, Connection]":
     key = boot.new_key()
     channel, connection = pool.open()
-    inbox = Inbox(channel)
+    inbox = None
     try:
+        with descriptors("open a channel"):
+            inbox = Inbox(channel)
         channel.exec_command(boot.COMMAND)
     except BaseException as error:
         abandon(channel)
-        inbox.release()
+        if inbox is not None:
+            inbox.release()
         pool.release(connection)
         if isinstance(error, (sdk().SSHException, EOFError, OSError)):
             raise EnvironmentUnavailable(connection.why_lost() or f"the host starts nothing: {error}") from error
@@ -43,7 +58,7 @@ def start(pool: Pool, text: bytes) -> SshChannel:
     ours = SshChannel(channel, inbox, sync, lambda: pool.release(connection), connection.why_lost, tty=False)
     with suppress(ConnectionLost):  # it has not started: why, is to be read
         ours.write(boot.boot(boot.sync(key) + text, key), _CALL_LIMIT)
-    return ours
+    return ours, connection
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -64,18 +79,22 @@ def ask(pool: Pool, text: bytes, limit: float = _CALL_LIMIT) -> Answer:
     """Run a script on the host and return what it printed.
 
     Raises:
-        EnvironmentUnavailable: the host cannot be reached, or does not answer in time.
+        EnvironmentUnavailable: the host cannot be reached, is silent for ``limit`` seconds, or does not answer in six
+            times that.
     """
-    deadline = time.monotonic() + limit
-    channel = start(pool, text)
+    begun = time.monotonic()
+    channel, connection = _start(pool, text)
     printed = {StreamName.STDOUT: bytearray(), StreamName.STDERR: bytearray()}
     try:
-        while (pieces := channel.read(max(0.0, deadline - time.monotonic()))) is not None:
+        while (pieces := channel.read(limit / 4)) is not None:
             for stream, data in pieces:
                 printed[stream] += data
-            if not pieces and time.monotonic() > deadline:
-                raise _silent(limit)
-        status = channel.wait(max(0.0, deadline - time.monotonic()))
+            now = time.monotonic()
+            if now - max(begun, connection.heard) > limit or now - begun > limit * _BUSY:
+                raise EnvironmentUnavailable(f"the host does not answer within {now - begun:.0f} s")
+            if not pieces:
+                connection.ask()
+        status = channel.wait(limit)
     finally:
         channel.close()
     out, err = (bytes(data).decode("utf-8", "replace") for data in printed.values())
@@ -107,7 +126,7 @@ def find(pool: Pool, scratch: str, handle: str, lease: float | None = None) -> K
     """
     saved = call(pool, keeping.revive(scratch, seconds(lease or SshConfig(host="x").lease)))
     if not saved:
-        raise EnvironmentUnavailable(f"{handle} is not there any more; create a new environment")
+        raise EnvironmentUnavailable(f"{handle} is not there any more; create a new environment", gone=True)
     try:
         return msgspec.json.decode(saved, type=Kept)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -128,7 +147,3 @@ def end(pool: Pool, scratch: str) -> bool:
     if answer.out.strip() not in {"ended", "none"}:
         raise EnvironmentUnavailable(complaint(answer))
     return answer.out.strip() == "ended"
-
-
-def _silent(limit: float) -> EnvironmentUnavailable:
-    return EnvironmentUnavailable(f"the host does not answer within {limit:g} s")

@@ -25,6 +25,7 @@ class Link:
         process: what is at the other end of the socket, when that is a program.
 
     Attributes:
+        heard: monotonic time at which the last bytes came.
         probe: see above; None until the connection is up.
         lost: why it was given up; empty: it was not.
     """
@@ -33,8 +34,9 @@ class Link:
         self._stream = stream
         self._keepalive = keepalive
         self._process = process
-        self._heard = time.monotonic()
+        self.heard = time.monotonic()
         self._probed = 0.0
+        self._wanted = False
         self._stuck = 0.0
         self._ahead = b""
         self._at = 0
@@ -52,7 +54,7 @@ class Link:
         except TimeoutError:
             self._look()
             raise
-        self._heard = time.monotonic()
+        self.heard = time.monotonic()
         if len(data) > size:
             self._ahead, self._at = data, size
             return data[:size]
@@ -62,13 +64,19 @@ class Link:
         now = time.monotonic()
         if self.lost:
             raise ConnectionResetError(errno.ECONNRESET, self.lost)
-        if self.probe is None or now - self._heard < self._keepalive:
+        if self.probe is None or (now - self.heard < self._keepalive and not self._wanted):
             return
-        if self._probed < self._heard:
-            self._probed = now
+        if self._wanted or self._probed < self.heard:
+            self._wanted = False
+            if self._probed < self.heard:
+                self._probed = now
             self.probe()
         elif now - self._probed > self._keepalive * _MISSED:
-            self._give_up(f"no sign of life for {now - self._heard:.0f} s")
+            self._give_up(f"no sign of life for {now - self.heard:.0f} s")
+
+    def ask(self) -> None:
+        """Let the thread that reads ask the other side for a sign of life: who waits may not be held up by it."""
+        self._wanted = True
 
     def _give_up(self, why: str) -> None:
         self.lost = why

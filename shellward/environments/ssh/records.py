@@ -5,12 +5,16 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from shellward.config.paths import state_dir
 from shellward.core.types import EnvironmentInfo
 from shellward.environments.owner import owner
+
+_AT_ONCE: Final = 16
+"""So many hosts are asked together."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -46,14 +50,18 @@ def note(handle: str, lease: float) -> None:
     part.replace(file)
 
 
-def forget(handle: str) -> None:
-    """Drop the note of an environment that has ended."""
-    _file(handle).unlink(missing_ok=True)
+def forget(handle: str) -> bool:
+    """Drop the note of an environment that has ended; whether there was one."""
+    try:
+        _file(handle).unlink()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def listed(state: Callable[[str], str]) -> Sequence[EnvironmentInfo]:
     """List what was noted and is not ``gone``; ``state`` asks a host."""
-    found = []
+    known = []
     for file in sorted(_directory().glob("*.json")):
         try:
             record = msgspec.json.decode(file.read_bytes(), type=Record)
@@ -62,11 +70,19 @@ def listed(state: Callable[[str], str]) -> Sequence[EnvironmentInfo]:
         except (msgspec.DecodeError, msgspec.ValidationError):
             file.unlink(missing_ok=True)
             continue
-        now = state(record.handle)
+        known.append(record)
+    if not known:
+        return []
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(known), _AT_ONCE)) as pool:  # a host that does not answer holds up no other
+        states = list(pool.map(state, [record.handle for record in known]))
+    found = []
+    for record, now in zip(known, states, strict=True):
         if now == "gone":
             forget(record.handle)
-            continue
-        found.append(_info(record, now))
+        else:
+            found.append(_info(record, now))
     return found
 
 

@@ -498,6 +498,7 @@ def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
     """Every public call of the blocking classes is here, with the same arguments and defaults."""
     inner = {"open", "run_on", "stream_on", "ready", "is_ready", "control", "why_lost", "helper", "borrowed"}
     inner |= {"ask_processes", "remove_process", "start_on", "type_into", "alive", "follower"}
+    inner |= {"process_ids", "process_infos", "not_running", "process_of", "printer"}
     inner |= {"ask", "speaks_bash", "new_process_id", "drop_prepared", "set_aside"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
     inner |= {"open_pty", "open_at_terminal", "begin_at_terminal", "close_terminals", "dialogue", "can_pty"}
@@ -508,4 +509,4 @@ def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
             continue
         arguments = {k: v.default for k, v in inspect.signature(call).parameters.items()}
         assert arguments == {k: v.default for k, v in inspect.signature(getattr(ours, name)).parameters.items()}, name
-        assert name in {"stream", "follow"} or inspect.iscoroutinefunction(getattr(ours, name)), name
+        assert name in {"stream", "follow", "whole"} or inspect.iscoroutinefunction(getattr(ours, name)), name

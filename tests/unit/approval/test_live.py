@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from shellward.approval.accepted import Accepted
 from shellward.approval.context import Context
 from shellward.approval.gatekeeper import Gate, open_gate
 from shellward.config import load, paths
+from shellward.config.loader import approval_of
 from shellward.core.gate import Verdict
 
 
@@ -35,6 +37,11 @@ def write(file: Path, text: str) -> None:
     new.rename(file)
 
 
+def accept(file: Path) -> None:
+    """As a person does at a terminal."""
+    Accepted(file).accept(approval_of(file))
+
+
 def verdict(gate: Gate, command: str = "echo hello") -> Verdict:
     return gate.decide(command, Context(cwd="/tmp")).verdict
 
@@ -44,6 +51,8 @@ def test_a_deny_rule_holds_from_the_next_command_on(gate: Gate, settings: Path) 
     write(settings, "approval:\n  rules:\n    - {action: deny, argv: [echo]}\n")
     assert verdict(gate) is Verdict.DENY
     write(settings, "approval: {}\n")
+    assert verdict(gate) is Verdict.DENY  # what lets more pass waits for a person
+    accept(settings)
     assert verdict(gate) is Verdict.ALLOW
 
 
@@ -72,6 +81,8 @@ def test_what_is_large_is_not_kept(gate: Gate) -> None:
 def test_the_mode_changes(gate: Gate, settings: Path) -> None:
     assert verdict(gate, "rm -rf /srv/x") is Verdict.DENY
     write(settings, "approval: {mode: 'off'}\n")
+    assert verdict(gate, "rm -rf /srv/x") is Verdict.DENY
+    accept(settings)
     assert verdict(gate, "rm -rf /srv/x") is Verdict.ALLOW
     assert verdict(gate, "rm -rf /") is Verdict.DENY
 
@@ -83,6 +94,7 @@ def test_a_broken_file_changes_nothing_until_it_is_mended(gate: Gate, settings: 
     write(settings, broken)
     assert verdict(gate) is Verdict.DENY
     write(settings, "approval: {}\n")
+    accept(settings)
     assert verdict(gate) is Verdict.ALLOW
 
 

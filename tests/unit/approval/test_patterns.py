@@ -71,3 +71,31 @@ def test_packs_are_not_empty():
 )
 def test_what_is_below_somebodys_working_directory_is_their_work(command, cwd, asked):
     assert bool(detect_dangerous_command(command, cwd=cwd)) is asked
+
+
+REPEATED = [
+    ("ip ", "link set "),
+    ("ip -- ", "r "),
+    ("nmcli ", "con "),
+    ("npm ", "install "),
+    ("npm install ", "-g "),
+    ("go env ", "-w "),
+    ("npm pkg ", "set "),
+    ("gh api graphql -f query='", "mutation "),
+    ("gdb ", "-p "),
+    ("renice ", "-20 "),
+    ("touch ", "-d "),
+    ("ctr ", "run "),
+    ("pacman ", "-S "),
+    ("aws ec2 ", "authorize-security-group-ingress "),
+    ("docker run ", "--network host "),
+    ("neo4j-admin ", "load "),
+    ("virsh ", "qemu-agent-command "),
+]
+"""What an expression could try in every combination: the square of 64 KB takes minutes, and the test is ended."""
+
+
+@pytest.mark.parametrize(("head", "unit"), REPEATED)
+def test_words_that_are_repeated_are_not_tried_in_every_combination(head, unit):
+    command = head + unit * (65_536 // len(unit)) + "'" * head.count("'")
+    assert not [finding for finding in detect_dangerous_command(command).findings if finding.never_allow]

@@ -1,11 +1,7 @@
 """The prompt on a pseudo-terminal with a program behind it, and keys as a person types them."""
 
-import contextlib
 import io
-import os
-import pty
-import select
-import signal
+import re
 import sys
 import textwrap
 import time
@@ -15,14 +11,14 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from seats import Seat
 
 from shellward.approval import person
 from shellward.approval.context import ApprovalRequest
 from shellward.core.gate import Finding, Severity
 
-# Python 3.12 warns of fork() where threads are; that is what these tests are about.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-
+ASKED = "Allow it?"
+SURE = "Sure?"
 SCRIPT = textwrap.dedent(
     """
     import os, sys, time
@@ -46,52 +42,17 @@ SCRIPT = textwrap.dedent(
 )
 
 
-class Terminal:
-    """A program on a terminal of its own."""
+class Terminal(Seat):
+    """The script at a terminal of its own."""
 
-    def __init__(self, tmp_path: Path, *, script: str = SCRIPT, **fields: object) -> None:
-        options = {"command": "rm -rf /srv", "part": "", "timeout": 20, "ready": ""} | fields
+    def __init__(self, tmp_path: Path, *, script: str = SCRIPT, columns: int = 120, **fields: object) -> None:
+        options = {"command": "rm -rf /srv", "part": "", "timeout": 60, "ready": ""} | fields
         self.out = tmp_path / "answer"
-        script = script.format(**options, out=str(self.out))
-        self.pid, self.fd = pty.fork()
-        if not self.pid:
-            os.execve(
-                sys.executable,
-                [sys.executable, "-c", script],
-                {**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-            )
-        self.screen = ""
-
-    def expect(self, text: str) -> None:
-        deadline = time.monotonic() + 20
-        while text not in self.screen:
-            ready, _, _ = select.select([self.fd], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"{text!r} was not shown: {self.screen!r}"
-            self.screen += os.read(self.fd, 65536).decode()
-
-    def type(self, keys: str) -> None:
-        os.write(self.fd, keys.encode())
+        super().__init__([sys.executable, "-c", script.format(**options, out=str(self.out))], columns=columns)
 
     def answer(self) -> str:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            ready, _, _ = select.select([self.fd], [], [], 0.05)
-            if ready:
-                try:
-                    self.screen += os.read(self.fd, 65536).decode()
-                except OSError:
-                    break
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
-                self.pid = 0
-                break
-        return self.out.read_text() if self.out.exists() else f"nothing: {self.screen}"
-
-    def close(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            if self.pid:
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-        os.close(self.fd)
+        assert self.ends() == 0, self.screen
+        return self.out.read_text()
 
 
 @pytest.fixture
@@ -99,7 +60,8 @@ def terminals() -> Iterator[list[Terminal]]:
     opened: list[Terminal] = []
     yield opened
     for terminal in opened:
-        terminal.close()
+        with terminal:
+            pass
 
 
 def start(terminals: list[Terminal], tmp_path: Path, **fields: Any) -> Terminal:
@@ -107,86 +69,122 @@ def start(terminals: list[Terminal], tmp_path: Path, **fields: Any) -> Terminal:
     return terminals[-1]
 
 
-@pytest.mark.parametrize(
-    ("keys", "answer"),
-    [
-        ("o", "allow once False "),
-        ("s", "allow session False "),
-        ("d", "deny once False "),
-        ("q", "deny once False "),
-        ("\x03", "deny once False "),
-        ("\x04", "deny once False "),
-    ],
-)
-def test_one_key_answers(terminals: list[Terminal], tmp_path: Path, keys: str, answer: str) -> None:
-    terminal = start(terminals, tmp_path)
-    terminal.expect("[e] explain")
-    terminal.type(keys)
-    assert terminal.answer() == answer
+def asked(terminals: list[Terminal], tmp_path: Path, **fields: Any) -> Terminal:
+    terminal = start(terminals, tmp_path, **fields)
+    assert terminal.sees(ASKED), terminal.screen
+    return terminal
 
 
 def test_everything_is_shown(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path, part="`rm` inside any line")
-    terminal.expect("[N] always: `rm` inside any line")
+    terminal = asked(terminals, tmp_path, part="`rm` inside any line")
     for text in (
         "rm -rf",
         "recursive deletion (files.rm)",
         "affects /srv",
         "through sudo",
-        "why     gone",
-        "/home/me",
-        "network",
+        "why gone",
+        "in /home/me (local)",
+        'the agent says: "because"',
+        "y allow once n deny",
+        "s allow this command for this session",
+        "P allow this part always",
     ):
-        assert text in terminal.screen
-    assert 'the agent says: "because"' in terminal.screen
-    assert "\x1b[1;7;31mrm -rf /" in terminal.screen, "the span is marked"
-    terminal.type("d")
+        assert text in terminal.words
+    assert "\x1b[1;7;31mrm -rf /" in terminal.printed, "the span is marked"
+    terminal.press("n")
     assert terminal.answer().startswith("deny")
 
 
-def test_always_shows_what_is_remembered_and_asks_again(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path)
-    terminal.expect("[e] explain")
-    terminal.type("a")
-    terminal.expect("remember for good: exactly `rm`")
-    terminal.type("x")
-    time.sleep(0.2)
-    terminal.type("a")
-    time.sleep(0.2)
-    terminal.type("y")
-    assert terminal.answer() == "allow always False "
+@pytest.mark.parametrize(
+    ("key", "answer", "covers"),
+    [
+        ("s", "allow session False ", "Covers for this session: | exactly `rm`"),
+        ("a", "allow always False ", "Covers always, written to config.yaml: | exactly `rm`"),
+        ("p", "allow session True ", "Covers for this session: | `rm` inside any line"),
+        ("P", "allow always True ", "Covers always, written to config.yaml: | `rm` inside any line"),
+    ],
+)
+def test_what_holds_longer_is_shown_first(
+    terminals: list[Terminal], tmp_path: Path, key: str, answer: str, covers: str
+) -> None:
+    terminal = asked(terminals, tmp_path, part="`rm` inside any line")
+    terminal.presses(key + "y")  # at once: that is a paste
+    terminal.press(key)
+    assert terminal.sees(SURE)
+    assert covers in terminal.words
+    assert "while nothing is found in it but files.rm" in terminal.words
+    terminal.press("x")
+    assert terminal.sees(ASKED, 2)
+    terminal.press(key)
+    assert terminal.sees(SURE, 2)
+    terminal.press("y")
+    assert terminal.answer() == answer
 
 
-def test_the_narrow_rule(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path, part="`rm` inside any line")
-    terminal.expect("[n] this session")
-    terminal.type("n")
-    assert terminal.answer() == "allow session True "
+def test_a_part_that_is_not_offered(terminals: list[Terminal], tmp_path: Path) -> None:
+    terminal = asked(terminals, tmp_path)
+    for key in "pP":
+        terminal.presses(key)
+    terminal.press("y")
+    assert terminal.answer() == "allow once False "
+    assert SURE not in terminal.printed
 
 
 def test_explain_and_other_keys_decide_nothing(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path)
-    terminal.expect("[e] explain")
-    for keys in ("n", "x", "\x1b[A", "oo", "e"):
-        terminal.type(keys)
-        time.sleep(0.1)
-    terminal.expect("what the shell would run:")
+    terminal = asked(terminals, tmp_path)
+    for keys in ("\r", "x", "\x1b[A", "yy", "yes\n", "ny", "e"):
+        terminal.presses(keys)
+    assert terminal.sees("what the shell would run:")
+    assert terminal.sees(ASKED, 2)
     assert not terminal.out.exists()
-    terminal.type("o")
+    terminal.press("y")
     assert terminal.answer() == "allow once False "
 
 
-@pytest.mark.parametrize("keys", ["o", "ooo\no"])
+@pytest.mark.parametrize("keys", ["y", "yyy\ny", "sy", "n", "\x1b"])
 def test_keys_typed_before_the_question_do_not_answer_it(terminals: list[Terminal], tmp_path: Path, keys: str) -> None:
     ready = tmp_path / "ready"
     terminal = start(terminals, tmp_path, ready=str(ready), timeout=2)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not ready.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    terminal.type(keys)
-    time.sleep(0.1)
+    terminal.press(keys)
     ready.unlink()
     assert terminal.answer() == "nobody once False no answer within 2 seconds"
+
+
+DRAWN = SCRIPT.replace(
+    "answer = person.ask(request)",
+    """
+    real = person.draw
+    def draw(console, request):
+        real(console, request)
+        console.file.flush()
+        while not os.path.exists({ready!r} + "2"): time.sleep(0.01)
+    person.draw = draw
+    answer = person.ask(request)
+""".replace("\n    ", "\n"),
+)
+
+
+def test_keys_typed_while_the_question_is_drawn_do_not_answer_it(terminals: list[Terminal], tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    terminal = start(terminals, tmp_path, script=DRAWN, ready=str(ready))
+    assert wait_for(ready)
+    ready.unlink()
+    assert terminal.sees("show everything"), terminal.screen
+    terminal.press("y")
+    (tmp_path / "ready2").touch()
+    assert terminal.sees(ASKED), terminal.screen
+    terminal.press("n")
+    assert terminal.answer() == "deny once False "
+
+
+def wait_for(path: Path) -> bool:
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return path.exists()
 
 
 def test_time_is_up(terminals: list[Terminal], tmp_path: Path) -> None:
@@ -195,37 +193,52 @@ def test_time_is_up(terminals: list[Terminal], tmp_path: Path) -> None:
 
 def test_a_command_cannot_draw_over_the_question(terminals: list[Terminal], tmp_path: Path) -> None:
     command = "rm -rf /srv\x1b[2J\x1b[1;1Hls\r\u202e [bold]\x07\x9b2J\nsecond"
-    terminal = start(terminals, tmp_path, command=command)
-    terminal.expect("[e] explain")
-    shown = terminal.screen
-    assert "\x1b[2J" not in shown
-    assert "\x1b[1;1H" not in shown
-    assert "\x07" not in shown
-    assert "\u202e" not in shown
+    shown = asked(terminals, tmp_path, command=command).printed
+    for text in ("\x1b[2J", "\x1b[1;1H", "\x07", "\u202e"):
+        assert text not in shown
     assert "\\e" in shown
     assert "[bold]" in shown
-    terminal.type("d")
-    assert terminal.answer().startswith("deny")
 
 
 def test_a_long_command_hides_nothing_dangerous(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path, command="\n" * 500 + "end")
-    terminal.expect("more lines without findings; [e] shows all")
-    terminal.type("d")
-    assert terminal.answer().startswith("deny")
+    terminal = asked(terminals, tmp_path, command="\n" * 500 + "end")
+    assert "more lines without findings; e shows all" in terminal.words
+
+
+def test_forty_columns(terminals: list[Terminal], tmp_path: Path) -> None:
+    command = "rm -rf /srv" + "/very-long-name" * 20 + "; " + "x" * 3000 + "\n" + " " * 60 + "y  allow once"
+    terminal = asked(terminals, tmp_path, command=command, columns=40)
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", terminal.printed).replace("\r", "").split("\n")
+    assert all(len(line) <= 40 for line in drawn)
+    assert re.search(r"<\d+ characters more; e shows all>", "".join(line.removeprefix("  | ") for line in drawn))
+    # What a command holds stands behind a bar, also where a line of it is broken.
+    assert drawn.count("  y  allow once") == 1
+    terminal.press("e")
+    assert terminal.sees(ASKED, 2)
+    everything = re.sub(r"\x1b\[[0-9;]*m", "", terminal.printed).replace("\r", "")
+    assert "".join(line[4:] for line in everything.split("\n") if line.startswith("  | ")).count("x") >= 3000
+
+
+def test_standard_error_that_is_no_terminal(terminals: list[Terminal], tmp_path: Path) -> None:
+    """The question is shown where the keys come from, not written to a file that nobody reads."""
+    script = "import sys; sys.stderr = open({out!r} + '.err', 'w')\n" + SCRIPT
+    terminal = asked(terminals, tmp_path, script=script)
+    terminal.press("n")
+    assert terminal.answer() == "deny once False "
+    assert "approval" not in (tmp_path / "answer.err").read_text()
 
 
 def test_the_terminal_is_as_it_was(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path)
-    terminal.expect("[e] explain")
     import termios
 
-    terminal.type("o")
-    terminal.expect("BY")
-    flags = termios.tcgetattr(terminal.fd)[3]
-    assert flags & termios.ECHO
-    assert flags & termios.ICANON
-    assert flags & termios.ISIG
+    terminal = asked(terminals, tmp_path)
+    before = termios.tcgetattr(terminal.fd)
+    assert not before[3] & termios.ISIG
+    terminal.press("y")
+    assert terminal.sees("BY")
+    after = termios.tcgetattr(terminal.fd)
+    for flags, bits in ((3, termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN), (0, termios.IXON)):
+        assert after[flags] & bits == bits
 
 
 THREADS = textwrap.dedent(
@@ -250,11 +263,12 @@ THREADS = textwrap.dedent(
 
 
 def test_several_threads_ask_one_after_the_other_and_share_an_answer(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = start(terminals, tmp_path, script=THREADS)
-    terminal.expect("[e] explain")
-    terminal.type("s")
+    terminal = asked(terminals, tmp_path, script=THREADS)
+    terminal.press("s")
+    assert terminal.sees(SURE)
+    terminal.press("y")
     assert terminal.answer() == "allow allow allow allow allow"
-    assert terminal.screen.count("[e] explain") == 1
+    assert terminal.printed.count(ASKED) == 1
 
 
 def test_a_background_job_does_not_touch_the_terminal(terminals: list[Terminal], tmp_path: Path) -> None:
@@ -292,7 +306,7 @@ def test_nothing_pushes_the_danger_off_the_screen(filler: str) -> None:
     text = shown(command, (finding("files.rm", place),), exact=f"exactly `{command}`", part=command)
     assert len(text.splitlines()) < 120
     assert "rm -rf /srv" in text
-    assert "shows all" in text
+    assert "e shows all" in "".join(line.removeprefix("  | ") for line in text.splitlines())
 
 
 def test_of_many_findings_the_worst_are_shown() -> None:

@@ -128,11 +128,18 @@ def test_rules_hold_for_their_backend_and_task_only() -> None:
         assert decide(replace(here, context=context)).decision.verdict is ASK
 
 
-def test_nobody_tells_the_model_what_to_do() -> None:
+def test_why_nobody_was_asked() -> None:
     reason = decide(case(f(), answer=Answer("nobody", note="no terminal"))).decision.reason
     assert "no terminal" in reason
     assert "files.rm" in reason
-    assert "tell the user" in reason
+
+
+@pytest.mark.parametrize("answer", [Answer("deny", by="me"), Answer("nobody")])
+def test_a_reason_speaks_to_nobody(answer: Answer) -> None:
+    """It is read by people as well as by agents; who tells an agent adds what it is to do (``advice``)."""
+    reason = decide(case(f(), answer=answer)).decision.reason
+    assert "another way" not in reason
+    assert "the user" not in reason
 
 
 RULE_SPECS = st.sampled_from([ALLOW_ALL, DENY_RM, ASK_RM, RuleSpec(action="allow", argv=("rm",))])

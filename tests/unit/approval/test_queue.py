@@ -6,11 +6,13 @@ import signal
 import sqlite3
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from shellward.approval import queue_rows as rows
 from shellward.approval.context import Answer, ApprovalRequest, Context
 from shellward.approval.queue import Queue
 from shellward.approval.withdrawal import Descriptor, Withdrawal
@@ -294,3 +296,33 @@ def test_old_questions_are_forgotten(queue: Queue, monkeypatch: pytest.MonkeyPat
     with sqlite3.connect(queue.directory / "queue.db") as database:
         assert database.execute("select count(*) from request").fetchone()[0] <= 4
     database.close()
+
+
+def test_a_long_list_is_bounded(queue: Queue) -> None:
+    """Of 20,000 questions whose askers have died, no more are read than are shown, and none waits any more."""
+    body = rows.encode(request("long"))
+    with queue._database() as database:
+        database.executemany(
+            "insert into request (id, created, expires, pid, host, body, state) values (?, ?, ?, 1, ?, ?, ?)",
+            (
+                (f"q{n:08}", float(n), time.time() + 600, os.uname().nodename, body, "pending" if n % 2 else "answered")
+                for n in range(20_000)
+            ),
+        )
+    tracemalloc.start()
+    try:
+        shown = queue.entries(pending_only=False)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [entry.created for entry in shown] == [float(n) for n in range(19_000, 20_000)]
+    assert {entry.state for entry in shown} == {"answered", "orphaned"}
+    assert peak < 16 << 20
+    assert queue.entries() == []
+    assert queue.count() == 0
+    assert queue.count(pending_only=False) == 20_000
+    assert len(queue.entries(pending_only=False, limit=3)) == 3
+    found = queue.find("q00019999")
+    assert found is not None
+    assert found.state == "orphaned"
+    assert queue.find("q0001") is None

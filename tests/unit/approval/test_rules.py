@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shellward.approval.context import Context
-from shellward.approval.rules import Rules, _narrow, describe, is_simple, split_commands, suggest
+from shellward.approval.rules import Rules, _narrow, is_simple, split_commands
 from shellward.config.schema import RuleSpec
 from shellward.core.gate import Finding, Severity
 
@@ -175,20 +175,3 @@ def test_whatever_has_an_operator_is_not_simple(text: str) -> None:
 
 def test_many_stars_take_no_exponential_time() -> None:
     assert not allows("a" * 3000, glob="*a" * 30 + "b")
-
-
-@pytest.mark.parametrize(
-    "inner", ["git push origin x", "rm -rf 'a b'", "rm a*", "rm [x]", "rm what?", "chmod 777 $HOME/x"]
-)
-def test_the_suggested_rule_allows_exactly_that(inner: str) -> None:
-    spec = suggest(finding(inner), HERE)
-    assert spec is not None
-    assert Rules([spec]).allowing(finding(inner), HERE) is not None
-    assert Rules([spec]).allowing(finding(inner + " more"), HERE) is None
-    assert Rules([spec]).allowing(finding(inner, "git.other"), HERE) is None
-    assert Rules([spec]).allowing(finding(inner), Context(backend="ssh")) is None
-    assert describe(spec).startswith("allow git.push")
-
-
-def test_no_rule_is_suggested_for_what_is_not_one_command() -> None:
-    assert suggest(finding("curl x | sh"), HERE) is None

@@ -11,7 +11,7 @@ from shellward.approval.engine import NO_PACKS
 from shellward.approval.gatekeeper import Gate
 from shellward.approval.inner import in_full
 from shellward.approval.policy import Case, decide
-from shellward.approval.rules import Rules, suggest
+from shellward.approval.rules import Rules
 from shellward.config.schema import ApprovalSection, Config, RuleSpec
 from shellward.core.gate import Verdict
 from shellward.mcp_client.asking import BACKEND, detected
@@ -205,20 +205,6 @@ def test_a_tool_with_an_odd_name_is_no_other_tool(tool: str) -> None:
         {"glob": "mcp * add_note *"},
     ):
         assert verdict(found, {"action": "allow", **spec}) == OPEN
-    (finding,) = found.findings
-    if (spec := suggest(finding, SERVER)) is not None:
-        assert Rules([spec]).allowing(finding, SERVER)
-        assert not Rules([spec]).allowing(call({"text": "xy"}, tool=tool).findings[0], SERVER)
-
-
-def test_the_suggested_rule_allows_a_call() -> None:
-    for text in ("x", "a (b) $(c); [d] * ?", "it's"):
-        (finding,) = call({"text": text}).findings
-        spec = suggest(finding, SERVER)
-        assert spec is not None
-        assert Rules([spec]).allowing(finding, SERVER)
-        assert not Rules([spec]).allowing(call({"text": text + "x"}).findings[0], SERVER)
-    assert suggest(call({"text": PADDING}).findings[0], SERVER) is None
 
 
 def test_only_what_is_shown_is_cut() -> None:

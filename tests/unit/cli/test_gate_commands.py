@@ -1,22 +1,21 @@
 """The gate on the command line: exit statuses, JSON, hooks, and answering from another terminal."""
 
+import contextlib
 import io
 import json
 import os
-import pty
-import select
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from seats import Seat
 
 from shellward.approval import detect as detect_module
 from shellward.approval.context import Answer, ApprovalRequest, Context
@@ -25,9 +24,6 @@ from shellward.approval.queue import Queue
 from shellward.cli.main import main
 from shellward.config import load, paths
 from shellward.core.gate import Finding, Severity
-
-# Python 3.12 warns of fork() where threads are; the child becomes another program at once.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,7 +102,9 @@ class TestCheck:
         record = json.loads(run("check", "cd /; rm -rf /srv", "--json").stdout)
         settings(json.dumps({"approval": record["allow_with"]}))
         assert run("check", "cd /; rm -rf /srv").exit_code == 0
-        assert run("check", "rm -rf /srv/x; rm -rf /srv").exit_code == 0
+        assert run("check", "rm -rf /srv").exit_code == 10
+        assert run("check", "rm -rf /srv/x; rm -rf /srv").exit_code == 10
+        assert run("check", "cd /; rm -rf /srv", "--cwd", "/elsewhere").exit_code == 10
         assert run("check", "mkfs; rm -rf /srv").exit_code == 20
 
     def test_a_person_reads_why_and_what_would_allow_it(self) -> None:
@@ -116,7 +114,7 @@ class TestCheck:
             "affects /srv",
             "gone",
             "this in config.yaml would allow it",
-            "action",
+            "command_allowlist",
         ):
             assert words in text
 
@@ -194,7 +192,11 @@ class TestHook:
             b"", b"not json", b"[]", b"null", b"\xff", b"[" * 100_000,
             claude(None), claude(3), claude([1]), claude([]), claude({}),
             claude(tool_input=None), claude(tool_input=[]),
-            claude(tool_input={}),
+            claude(tool_input={}), claude(tool_input="ls"), claude(tool_input=["ls"]),
+            {}, {"hook_event_name": "PreToolUse"}, {"tool_input": {"command": "rm -rf /srv"}},
+            claude(tool_name=None), claude(tool_name=3), claude(tool_name=["Bash"]), claude(tool_name=""),
+            claude(tool_name=" "), claude(hook_event_name=None), claude(hook_event_name=3),
+            claude("rm -rf /srv", hook_event_name="pre_tool_use"), claude("rm -rf /srv", hook_event_name=""),
         ],
     )  # fmt: skip
     def test_what_is_not_understood_is_blocked(self, payload: object) -> None:
@@ -202,6 +204,17 @@ class TestHook:
         assert result.exit_code == 2
         assert "not run" in result.stderr
         assert result.stdout == ""
+
+    @pytest.mark.parametrize(
+        "payload",
+        [claude("rm -rf /srv", hook_event_name="PostToolUse"), {"hook_event_name": "Stop"}, {"hook_event_name": "x"}],
+    )
+    def test_other_events_are_not_its_business(self, payload: object) -> None:
+        result = hook(payload)
+        assert (result.exit_code, result.stdout) == (0, "")
+
+    def test_an_agent_is_told_not_to_try_again(self) -> None:
+        assert said(hook(claude("mkfs")))[1].endswith("Do not try it another way.")
 
     def test_a_broken_detector_or_setting_never_lets_a_command_through(self) -> None:
         assert said(hook(claude("explode")))[0] == "ask"
@@ -230,9 +243,6 @@ class TestHook:
     def test_commands_as_lists(self) -> None:
         assert said(hook(claude(["rm", "-rf", "/srv"], "shell")))[0] == "ask"
 
-    def test_other_events_are_not_its_business(self) -> None:
-        assert hook(claude("rm -rf /srv", hook_event_name="PostToolUse")).stdout == ""
-
     def test_a_script_that_was_just_written_is_judged_by_its_text(self, tmp_path: Path) -> None:
         (tmp_path / "s.sh").write_text("rm -rf /srv\n")
         assert said(hook(claude("sh s.sh", cwd=str(tmp_path))))[0] == "ask"
@@ -254,7 +264,7 @@ def ask(command: str = "rm -rf /srv", id_: str = "abc123") -> tuple[threading.Th
     finding = Finding("files.rm", "deletion", Severity.HIGH, (0, 11), "rm -rf /srv", ("/srv",))
     request = ApprovalRequest(
         id=id_, command=command, normalized=command, findings=(finding,), context=Context(cwd="/a"),
-        exact="exactly it", part="", timeout=20,
+        exact="exactly it", part="", timeout=60,
     )  # fmt: skip
     answers: list[Answer] = []
     queue = Queue(paths.approvals_dir())
@@ -265,7 +275,7 @@ def ask(command: str = "rm -rf /srv", id_: str = "abc123") -> tuple[threading.Th
 
 
 def wait(what: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not what():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -279,6 +289,16 @@ def outside(*args: str) -> "subprocess.CompletedProcess[str]":
         [sys.executable, "-c", script, *args], capture_output=True, text=True, check=False, timeout=60,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Seat]:
+    """Somebody who waits for questions at another terminal."""
+    script = "from shellward.cli.main import main; main()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with Seat([sys.executable, "-c", script, "approvals", "watch"], env=environment) as seat:
+        wait(Queue(paths.approvals_dir()).watched)
+        yield seat
 
 
 class TestApprovals:
@@ -345,49 +365,34 @@ class TestApprovals:
             watcher.terminate()
 
     def test_watch_answers_on_a_terminal(self) -> None:
-        pid, fd = pty.fork()
-        if not pid:
-            script = "from shellward.cli.main import main; main()"
-            environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
-            os.execve(sys.executable, [sys.executable, "-c", script, "approvals", "watch"], environment)
-        try:
-            wait(Queue(paths.approvals_dir()).watched)
+        with watching() as seat:
             thread, answers = ask("rm -rf /srv \x1b[2J")
-            screen = ""
-            while "[e] explain" not in screen:
-                assert select.select([fd], [], [], 20)[0], screen
-                screen += os.read(fd, 65536).decode()
-            assert "\x1b[2J" not in screen
-            os.write(fd, b"s")
-            thread.join(20)
-        finally:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            os.close(fd)
+            assert seat.sees("Allow it?"), seat.screen
+            assert "\x1b[2J" not in seat.printed
+            seat.press("s")
+            assert seat.sees("Sure?"), seat.screen
+            seat.press("y")
+            thread.join(60)
         assert (answers[0].kind, answers[0].scope) == ("allow", "session")
         assert "@pts/" in answers[0].by
 
-    def test_watch_takes_back_what_was_answered_elsewhere(self) -> None:
-        pid, fd = pty.fork()
-        if not pid:
-            script = "from shellward.cli.main import main; main()"
-            environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
-            os.execve(sys.executable, [sys.executable, "-c", script, "approvals", "watch"], environment)
-        try:
-            queue = Queue(paths.approvals_dir())
-            wait(queue.watched)
+    @pytest.mark.parametrize("key", ["n", "q", "\x1b", "\x03", "\x04"])
+    def test_keys_mean_the_same_in_watch(self, key: str) -> None:
+        with watching() as seat:
             thread, answers = ask("rm -rf /srv")
-            screen = ""
-            for text in ("[e] explain", "no answer is wanted any more"):
-                while text not in screen:
-                    assert select.select([fd], [], [], 20)[0], screen
-                    screen += os.read(fd, 65536).decode()
-                queue.answer(queue.entries(pending_only=False)[0].request.id, Answer("deny", by="another"))
-            thread.join(20)
-        finally:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            os.close(fd)
+            assert seat.sees("Allow it?"), seat.screen
+            seat.press(key)
+            thread.join(60)
+        assert answers[0].kind == "deny"
+
+    def test_watch_takes_back_what_was_answered_elsewhere(self) -> None:
+        with watching() as seat:
+            queue = Queue(paths.approvals_dir())
+            thread, answers = ask("rm -rf /srv")
+            assert seat.sees("Allow it?"), seat.screen
+            queue.answer(queue.entries(pending_only=False)[0].request.id, Answer("deny", by="another"))
+            assert seat.sees("no answer is wanted any more"), seat.screen
+            thread.join(60)
         assert (answers[0].kind, answers[0].by) == ("deny", "another")
 
 

@@ -1,6 +1,7 @@
 """What a command line may cost: work is counted, grows with the text and not faster, and what is left over asks."""
 
 import importlib.util
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 from shellward.approval import detect_dangerous_command
 from shellward.approval.engine import program_names
+from shellward.approval.expressions import expression
+from shellward.approval.patterns import RULES
 from shellward.command.trace import trace
 from shellward.command.work import FOLLOWING, JUDGING, READING, TooMuch, Work
 
@@ -42,6 +45,16 @@ def test_twice_the_text_is_at_most_twice_the_work(name):
     assert whole <= 2.2 * half + 200
 
 
+@pytest.fixture(scope="module")
+def _all_compiled():
+    """Expressions are compiled when they are needed, or often asked: none of that is to fall into what is counted."""
+    for rule in RULES:
+        for text in filter(None, (rule.regex, rule.unless)):
+            for _ in range(200):
+                expression(text).occurs_in("")
+
+
+@pytest.mark.usefixtures("_all_compiled")
 @pytest.mark.parametrize("word", ["/srv/a", "a=b", "-e 'f(x);'", "$x"])
 def test_no_program_reads_its_words_again_for_each_of_them(word):
     slow = []
@@ -57,6 +70,34 @@ def test_no_program_reads_its_words_again_for_each_of_them(word):
 def test_no_text_costs_more_than_was_granted(name):
     # Even the cheapest call is a fraction of a unit: this bounds them all, and a runaway would be far above.
     assert calls(shapes.shape(name, SIZE)) < 12 * (READING + FOLLOWING + JUDGING)
+
+
+_COLLECTED = """
+import gc, sys
+from shellward.approval import detect_dangerous_command
+detect_dangerous_command("true")
+text, begun = sys.stdin.read(), []
+gc.collect()
+gc.callbacks.append(lambda phase, info: begun.append(len(gc.get_objects(0))) if phase == "start" else None)
+if sys.argv[1] == "frozen":
+    gc.freeze()
+if sys.argv[1] == "off":
+    gc.disable()
+frozen = gc.get_freeze_count()
+kept = detect_dangerous_command(text)
+print(max(begun, default=0) < 50_000, gc.isenabled(), frozen == gc.get_freeze_count())
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "young", "enabled"), [("usual", True, True), ("off", True, False), ("frozen", False, True)]
+)
+def test_what_a_large_text_makes_is_not_looked_through(how, young, enabled):
+    """Unless the program has frozen objects, which stay frozen."""
+    text = shapes.shape("different files", SIZE)
+    words = [sys.executable, "-c", _COLLECTED, how]
+    done = subprocess.run(words, input=text, stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.split() == [str(young), str(enabled), "True"]
 
 
 @pytest.mark.parametrize("name", ["pipes", "parentheses", "script lines", "here-documents", "different removals"])
@@ -133,6 +174,10 @@ def test_names_that_are_worked_out_are_not_followed_within_each_other():
         ("npx ", "knex ", ""),
         ("lftp -e '", "mirror ", "'"),
         ("psql -c '", "COPY ", "'"),
+        ("psql -c '", "\\copy ", "'"),
+        ("sqlite3 a '", ".o |", "'"),
+        ("gdb -ex '", "p (", "'"),
+        ("vim -c '", ":g/x/", "'"),
         ("psql -c 'GRANT ", "ALTER USER ", "'"),
     ],
 )

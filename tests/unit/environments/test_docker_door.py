@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -214,7 +215,7 @@ def test_what_a_killed_client_left_is_swept(monkeypatch: pytest.MonkeyPatch) -> 
         assert client.stdout is not None
         handle, root = client.stdout.readline().split()
         client.kill()
-    monkeypatch.setattr(door, "_NEW", -1.0)
+    monkeypatch.setattr(door, "_LOCKING", -1.0)
     with make():
         assert Path(root).exists(), "it belongs to a container that lives, and may be attached to"
     environments.remove(handle)
@@ -276,3 +277,42 @@ def test_a_door_of_another_engine_is_left_alone(tmp_path: Path, monkeypatch: pyt
     assert (made.shared / "ask").is_fifo()
     door.sweep(tuple)
     assert not made.root.exists()
+
+
+def test_only_what_is_being_made_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "memory_backed", lambda: str(tmp_path))
+    held, left, unlocked = door.Door.make(), door.Door.make(), tmp_path / "shellward-door-unlocked"
+    left.close()
+    unlocked.mkdir()
+    door.sweep(tuple)
+    assert left.root.exists()
+    assert unlocked.exists()
+    now = time.time()
+    for root in (held.root, left.root, unlocked):
+        os.utime(root, (now - 5, now - 5))
+    door.sweep(tuple)
+    assert [path for path in (held.root, left.root, unlocked) if path.exists()] == [held.root, unlocked]
+    held.remove()
+    os.utime(unlocked, (now - 100, now - 100))
+    door.sweep(tuple)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("how", ["create", "attach", "list", "close", "remove"])
+def test_whoever_comes_next_removes_what_a_killed_client_has_left(how: str) -> None:
+    other = make(lease=60)
+    left = door.Door.make()
+    left.close()
+    os.utime(left.root, (0, 0))
+    deeds = {
+        "create": lambda: make().close(),
+        "attach": lambda: environments.attach(other.handle).detach(),
+        "list": lambda: environments.list_environments("docker"),
+        "close": other.close,
+        "remove": lambda: environments.remove("docker:0123456789ab"),
+    }
+    try:
+        deeds[how]()
+        assert not left.root.exists()
+    finally:
+        other.close()

@@ -62,7 +62,7 @@ def test_what_is_passed_is_seen_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_else_is_seen_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNKNOWN", "x")
     extra = {name for name in inside() if name not in PASSED and not name.startswith("LC_")}
-    assert extra <= {"SHELLWARD_COMMAND", "SHLVL", "_", "OLDPWD"}
+    assert extra <= {"SHELLWARD_COMMAND", "SHELLWARD_INSIDE", "SHLVL", "_", "OLDPWD"}
 
 
 def test_what_is_named_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:

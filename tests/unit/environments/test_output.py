@@ -1,6 +1,8 @@
 """What is kept of a command's output: caps by characters, UTF-8 at every border, a file when there is more."""
 
 import sys
+import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shellward import environments
 from shellward.core.limits import KEPT_OUTPUT
-from shellward.core.types import StreamName
-from shellward.environments.output import Collector, Decoder, Kept, Spool
+from shellward.core.types import Chunk, StreamName
+from shellward.environments import output
+from shellward.environments.output import Collector, Decoder, Kept, OutputFiles, Spool
 
 OUT, ERR = StreamName.STDOUT, StreamName.STDERR
 MARK = "[CUT]"
@@ -211,3 +215,88 @@ def test_the_decoder_breaks_no_character(data: bytes, cuts: list[int]) -> None:
     marks = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     text = "".join(decoder.text(data[a:b]) for a, b in pairwise(marks))
     assert text + decoder.text(b"", final=True) == data.decode("utf-8", "replace")
+
+
+def test_the_newest_files_of_an_environment_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "KEPT_OUTPUTS", 3)
+    with environments.create("local") as env:
+        results = [env.run(f"echo {n}; printf %500d 0", max_output=10) for n in range(7)]
+        files = [result.full_output for result in results]
+        assert all(file is not None for file in files)
+        assert [file.exists() for file in files if file] == [False] * 4 + [True] * 3
+        newest = files[-1]
+        assert newest is not None
+        assert newest.read_text().startswith("6\n")
+        assert "newest" in (newest.parent / "README").read_text()
+        with pytest.raises(FileNotFoundError):
+            (files[0] or newest).read_text()
+    assert not newest.parent.exists()
+
+
+def test_the_largest_files_make_room_but_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "KEPT_OUTPUTS_BYTES", 1000)
+    with environments.create("local") as env:
+
+        def kept(size: int) -> Path:
+            file = env.run(f"printf %{size}d 0", max_output=10).full_output
+            assert file is not None
+            return file
+
+        files = [kept(400), kept(400), kept(400), kept(5000)]
+        assert [file.exists() for file in files] == [False, False, False, True]
+        assert files[-1].stat().st_size == 5000
+
+
+def test_a_file_that_is_written_is_not_counted_and_one_of_the_callers_own_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "KEPT_OUTPUTS", 1)
+    with environments.create("local") as env:
+        own = env.run("printf %500d 0", max_output=10, full_output=tmp_path / "own").full_output
+        with env.stream("printf %500d 0; read -r line; printf %500d 1", stdin=open_end(), max_output=10) as stream:
+            next(stream)
+            for _ in range(3):
+                env.run("printf %500d 0", max_output=10)
+            stream.wait()
+        assert stream.result is not None
+        assert stream.result.full_output is not None
+        assert stream.result.full_output.stat().st_size == 1000
+        assert own is not None
+        assert own.stat().st_size == 500
+
+
+def open_end() -> Iterator[bytes]:
+    yield b""
+    time.sleep(0.3)
+    yield b"line\n"
+
+
+def test_outputs_that_were_given_up_do_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "KEPT_OUTPUTS", 2)
+    with environments.create("local") as env:
+        first = env.run("printf %500d 0", max_output=10).full_output
+        assert first is not None
+
+        def stop(_chunk: Chunk) -> None:
+            raise LookupError
+
+        for _ in range(6):
+            with pytest.raises(LookupError):
+                env.run("printf %500d 0", max_output=10, on_output=stop)
+        assert len(list(first.parent.glob("*.txt"))) <= 2
+
+
+def test_a_command_does_not_end_for_want_of_a_file_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: OutputFiles) -> Path:
+        del self
+        return Path("/dev/full/x")
+
+    monkeypatch.setattr(OutputFiles, "new", full)
+    with environments.create("local") as env:
+        result = env.run("printf %500d 0; echo end", max_output=100)
+        assert result.ok
+        assert result.full_output is None
+        assert "bytes left out; no file could keep them: Not a directory" in result.stdout
+        assert result.stdout.endswith("end\n")
+        with pytest.raises(NotADirectoryError):
+            env.run("printf %500d 0", max_output=10, full_output=True)

@@ -55,8 +55,8 @@ def test_a_shell_that_opens_while_the_environment_closes_is_closed(monkeypatch: 
     session.shell.close()
     ensure = Shell.ensure
 
-    def slowly(shell: Shell) -> None:
-        ensure(shell)
+    def slowly(shell: Shell, limit: float | None = None) -> None:
+        ensure(shell, limit)
         monkeypatch.undo()
         env.close()
         ensure(shell)  # it has opened after the others were closed

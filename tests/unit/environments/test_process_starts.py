@@ -100,3 +100,15 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.parametrize("pty", [False, True])
+def test_what_takes_over_the_session_says_nothing(env: Environment, pty: bool) -> None:
+    """Also about functions that nobody may change; the user's are so still."""
+    if env.capabilities.functions:
+        env.run("f() { echo f; }; readonly -f f").check()
+    process = env.start("echo begun; if command -v f; then f; fi; exit 3", pty=pty)
+    assert status(process) == 3
+    said = process.log().data.replace(b"\r", b"")
+    assert said == (b"begun\nf\nf\n" if env.capabilities.functions else b"begun\n")
+    assert pty or process.log(stream="stderr").data == b""

@@ -192,3 +192,45 @@ def test_overlapping_commands_begin_with_the_state_before_the_programs(env: Envi
         assert env.run("echo $X").stdout == "1\n"
     finally:
         stream.close()
+
+
+def everywhere(env: Environment, look: str) -> list[str]:
+    """Run a command as one that overlaps, in a background process, and in a shell that takes over."""
+    with env.stream("sleep 30"):
+        beside = env.run(look).output
+    process = env.start(look)
+    process.wait(20)
+    assert env.run("exit 3").shell is ShellEvent.RESTARTED
+    return [beside, process.log().data.decode(), env.run(look).output]
+
+
+def test_values_that_look_like_what_bash_keeps_itself(env: Environment) -> None:
+    env.run("export A='my UID=5' B='x __sw_a' C=' PPID=1'; E=(1 ' GROUPS=2')")
+    env.run("D=$'\\ndeclare -- UID=7\\n#functions\\nEUID=8'")
+    env.run("f() { echo f; }; G=after")
+    look = 'echo "$A,$B,$C,$D,${E[1]},$G"; f'
+    expected = "my UID=5,x __sw_a, PPID=1,\ndeclare -- UID=7\n#functions\nEUID=8, GROUPS=2,after\nf\n"
+    assert everywhere(env, look) == [expected] * 3
+
+
+@pytest.mark.parametrize("option", ["on", "off"])
+def test_functions_that_need_an_option_to_be_read(env: Environment, option: str) -> None:
+    env.run("shopt -s extglob; V=kept")
+    env.run("f() { ls -d d/!(x|y); }; g() { echo g; }; export -f g; mkdir d; touch d/x d/z")
+    env.run(f"shopt -{'s' if option == 'on' else 'u'} extglob")
+    look = "echo $V; f; bash -c g; shopt extglob | tr -d ' '"
+    if option == "on":
+        assert everywhere(env, look) == [f"kept\nd/z\ng\nextglob\t{option}\n"] * 3
+    else:  # bash itself cannot read it back any more
+        env.run("unset -f f")
+        assert everywhere(env, "echo $V; bash -c g; shopt extglob | tr -d ' '") == ["kept\ng\nextglob\toff\n"] * 3
+
+
+def test_many_variables_and_functions(env: Environment) -> None:
+    env.run(
+        'for i in $(seq 1500); do declare "v$i=value $i"; eval "f$i() { echo function $i; }"; done;'
+        "export v7; export -f f9"
+    )
+    look = "echo $v1500; f1500; env | grep ^v7=; bash -c f9; compgen -v v | wc -l; compgen -A function f | wc -l"
+    expected = "value 1500\nfunction 1500\nv7=value 7\nfunction 9\n1500\n1500\n"
+    assert everywhere(env, look) == [expected] * 3

@@ -102,7 +102,10 @@ def test_anything_else_is_a_refusal(mode: str, place: Path, answer: types.Elicit
 @pytest.mark.slow
 @BOTH
 def test_for_the_session(mode: str) -> None:
-    person = Person(accepted("allow for this session"), DENY)
+    sure = types.ElicitResult(
+        action="accept", content={"decision": "allow this command for this session", "confirm": True}
+    )
+    person = Person(sure, DENY)
 
     async def test(made: Host) -> None:
         assert (await made.terminal("touch there"))["exit_code"] == 0

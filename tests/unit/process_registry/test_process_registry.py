@@ -88,6 +88,73 @@ def test_kept_output_has_a_limit(make: Make) -> None:
     assert [entry.id for entry in registry.list()] == names[2:]
 
 
+def test_an_end_reads_no_more_the_more_are_known(registry: ProcessRegistry) -> None:
+    """What the database is asked when a process ends is found by an index, whatever else it holds."""
+    name = registry.start("read x", notify=True).id
+    registry.submit(name, "")
+    asked: list[str] = []
+    registry.store._connection.set_trace_callback(asked.append)
+    assert registry.wait(name, 20).info.exit_code == 0
+    registry.poll(name)
+    registry.store._connection.set_trace_callback(None)
+    questions = [text for text in asked if text.startswith(("select", "update"))]
+    assert len(questions) > 3
+    for question in questions:
+        plan = registry.store._connection.execute(f"explain query plan {question}").fetchall()
+        assert not [step for *_, step in plan if step.startswith("SCAN")], (question, plan)
+
+
+def test_what_is_kept_is_counted_as_it_comes_and_goes(registry: ProcessRegistry) -> None:
+    entries = [registry.start(f"printf %0{10 * number}d 0").id for number in (1, 2, 3)]
+
+    def counted() -> list[tuple[object, ...]]:
+        return registry.store._connection.execute("select * from kept").fetchall()
+
+    assert counted() == []
+    for name in entries:
+        registry.wait(name, 20)
+    assert counted() == [("local", 3, 60)]
+    registry.remove(entries[0])
+    assert counted() == [("local", 2, 50)]
+    assert [entry.id for entry in registry.store.excess("local", 1, 1000)] == [entries[1]]
+    assert [entry.id for entry in registry.store.excess("local", 9, 10)] == entries[1:]
+    assert registry.store.excess("local", 2, 50) == []
+
+
+def test_an_older_database_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "processes.db"
+    old = sqlite3.connect(path, isolation_level=None)
+    old.executescript(MIGRATIONS[0])
+    values = (
+        "'p1', 'local', 'ended', 'x', '/', 1, '1', 0, null, '', 1.0, 2.0, 5, 6, 'o', null, '', 1.0, 0, 0, 0, null, null"
+    )
+    old.execute(f"insert into process values ({values})")
+    old.execute("pragma user_version = 1")
+    old.close()
+    store = Store(path)
+    assert store._connection.execute("select * from kept").fetchall() == [("local", 1, 11)]
+    assert (known := store.get("p1")) is not None
+    assert known.engine == ""
+    store.forget(["p1"])
+    assert store._connection.execute("select * from kept").fetchall() == [("local", 0, 0)]
+    store.close()
+
+
+def test_all_that_was_printed_is_given_at_once(registry: ProcessRegistry) -> None:
+    name = registry.start("i=0; while [ $i -lt 3000 ]; do echo line number $i; i=$((i+1)); done; cat").id
+    registry.submit(name, "last")
+    registry.close_stdin(name)
+    registry.wait(name, 30)
+    text = registry.log(name, 0, None).data
+    assert text.endswith(b"last\n")
+    assert b"".join(registry.whole(name)) == text
+    assert b"".join(registry.whole(name, 1000)) == text[1000:]
+    assert b"".join(registry.whole(name, -1000)) == text[-1000:]
+    assert b"".join(registry.whole(name, len(text) + 5)) == b""
+    with pytest.raises(FileNotFoundError):
+        b"".join(registry.whole("pnone00001"))
+
+
 def test_a_terminal_its_size_and_signals(registry: ProcessRegistry) -> None:
     command = "trap 'echo now $(stty size)' WINCH; echo up; while :; do sleep 0.05; done"
     entry = registry.start(command, pty=PtySize(rows=30, columns=90))
@@ -136,7 +203,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(store.path)
     connection.execute(f"pragma user_version = {len(MIGRATIONS) + 1}")
     connection.close()
-    with pytest.raises(sqlite3.DatabaseError, match="newer"):
+    with pytest.raises(OSError, match="newer"):
         Store(store.path)
     assert store.path.stat().st_mode & 0o777 == 0o600
 

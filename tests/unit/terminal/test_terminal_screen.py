@@ -1,5 +1,6 @@
 """The screen as text: what stays of any stream, however it is cut, and that hostile ones cost nothing."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -42,6 +43,28 @@ _PIECES = [
     b"\x1b[",
     b"\x1b",
     b"\x1b[K",
+    b"\x1b[?1047h",
+    b"\x1b[?1047l",
+    b"\x1b[?47h",
+    b"\x1b[?6h",
+    b"\x1b[3d",
+    b"\x1b[?96h\x1b[96h",
+    b"\x1b[2;99r",
+    b'\x1b[1"q',
+    b"\x1b[?J",
+    b"\x1b[?2K",
+    b"\x1b[3P",
+    b"\x1b[2@",
+    b"\x1b[2L",
+    b"\x1b[2M",
+    b"\x1b[5A",
+    b"\x1b[9B",
+    b"\x1b#8",
+    b"\x1bE",
+    b"\x1b[!p",
+    b"\x1b[2\x18",
+    b"\x1b[1\rC",
+    "\U0001f468\u200d\U0001f469 \u2764\ufe0f".encode(),
 ]
 
 
@@ -70,6 +93,35 @@ def test_no_stream_breaks_it(pieces: list[bytes]) -> None:
     assert len(seen.lines) == seen.rows
     assert 0 <= seen.row < seen.rows
     assert 0 <= seen.column < seen.columns
+
+
+@pytest.mark.parametrize(
+    ("stream", "what", "there"),
+    [
+        (b">>> ", ">>> ", True),
+        (b">>>", ">>> ", False),
+        (b">>> \r\n", ">>> ", True),
+        (b">>> \x1b[K", ">>> ", True),
+        (b">>>\x1b[K", ">>> ", False),
+        (b">>>\x1b[C", ">>> ", True),
+        (b"\x1b[2Ja\r\nsh$ ", "a\nsh$ ", True),
+        (b"one  \r\ntwo", "one\ntwo", True),
+        (b"one  \r\ntwo", "one  \ntwo", True),
+        (b">>> ", re.compile(r">>>\Z"), True),
+        (b">>> ", re.compile(r">>> \Z"), True),
+        (b">>> ", re.compile(r"^>>> $", re.MULTILINE), True),
+    ],
+)
+def test_blanks_at_the_end_of_a_line_stand_there(stream: bytes, what: "str | re.Pattern[str]", there: bool) -> None:
+    assert shown(stream).shows(what) is there
+
+
+def test_a_sequence_of_nothing_but_controls_costs_little() -> None:
+    screen = Screen(24, 80)
+    for _ in range(10):
+        screen.feed(b"\x18\x1b[" + b"\r" * 100_000)
+        screen.snapshot()
+    assert screen.snapshot().lines[0].startswith("[")  # too long: it is none by now
 
 
 def test_the_alternate_screen_hides_the_main_one() -> None:

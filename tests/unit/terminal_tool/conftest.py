@@ -18,7 +18,7 @@ from shellward import ApprovalDenied, Result, Terminal
 @pytest.fixture
 def victim() -> Iterator[Path]:
     """A directory that a dangerous command would remove: outside of what counts as scratch, by its judged path."""
-    place = Path.home() / ".cache" / "shellward-tests" / f"victim-{secrets.token_hex(8)}"
+    place = Path.home() / ".shellward-tests" / f"victim-{secrets.token_hex(8)}"
     (place / "tree").mkdir(parents=True)
     (place / "tree" / "file").write_text("precious")
     yield place / "tree"

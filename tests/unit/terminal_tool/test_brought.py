@@ -27,7 +27,7 @@ Refused = Callable[[Callable[[], object]], ApprovalDenied]
 def test_variables_weigh(terminal: Terminal, victim: Path, refused: Refused, command: str, env: dict[str, str]) -> None:
     given = {name: value.format(victim=victim) for name, value in env.items()}
     error = refused(lambda: terminal.run(command.format(victim=victim), env=given))
-    assert error.decision.command.startswith("export ")
+    assert "export " in error.decision.command
 
 
 def test_ordinary_variables_are_none_of_its_business(terminal: Terminal) -> None:

@@ -122,6 +122,7 @@ def test_every_call_that_changes_files_is_guarded() -> None:
         "helper", "close_session", "borrowed", "check_user", "alive", "ask_processes", "remove_process", "start_on",
         "type_into", "exits", "follower", "open_pty", "new_process_id", "drop_prepared", "speaks_bash", "set_aside",
         "begin_afresh", "can_pty", "dialogue", "open_at_terminal", "begin_at_terminal", "close_terminals",
+        "process_ids", "process_infos", "process_of", "not_running", "printer",
     }  # fmt: skip
     known = {name for name in dir(Environment) if not name.startswith("_")}
     assert known == changing | reading | life | engine

@@ -64,7 +64,7 @@ def test_a_refusal_says_what_was_found_why_and_what_would_allow_it(
     said = str(refused(lambda: bash.run(f"echo hi && rm -rf {victim}")))
     assert f"[files.rm-recursive]: rm -rf {victim}" in said
     assert "Deleted files do not come back." in said
-    assert '"action":"allow"' in said
+    assert f'"command_allowlist":[{{"command":"echo hi && rm -rf {victim}"' in said
     assert said.endswith("Nothing was run.")
 
 

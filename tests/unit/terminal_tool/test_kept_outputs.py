@@ -39,7 +39,7 @@ def test_of_commands(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
         assert each["truncated"]
         read = tools.read_file(each["full_output"], offset=30_001)
         if number < 2:
-            assert "No such file" in read["error"]
+            assert "made room" in read["error"]
         else:
             assert read["content"] == f"30001|{number}"
     assert len(list(Path(said[0]["full_output"]).parent.iterdir())) == 2

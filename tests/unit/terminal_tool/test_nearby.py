@@ -103,7 +103,7 @@ def test_an_approval_is_for_this_text_of_the_script(
 def test_what_a_script_does_twice_is_still_found(bash: Terminal, tmp_path: Path, refused: Refused) -> None:
     """The lines that stand for files do nothing by themselves, but must not hide the same deed of the command."""
     profile = tmp_path / "home" / ".profile"
-    profile.parent.mkdir()
+    profile.parent.mkdir(exist_ok=True)
     bash.run("HOME=$PWD/home")
     profile.write_text("true\n")
     refused(lambda: bash.run("sh ~/.profile; echo x >~/.profile"))

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import secrets
+import time
 import uuid
+from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,7 @@ from shellward.testing.services.daytona.faults import KEY, Faults
 from shellward.testing.services.daytona.sandbox import Sandbox
 
 API: Final = "DAYTONA_API"
+_HANGS: Final = 2.0
 _QUOTA = "Total CPU limit exceeded. Maximum allowed: 10."
 
 
@@ -40,8 +43,10 @@ class Api:
         self.faults = Faults()
         self.calls: list[str] = []
         self.lacking: list[str] = []
+        self.terminals: deque[dict[str, Any]] = deque(maxlen=10)
         self.sockets = socketio.AsyncServer(async_mode="aiohttp", cors_allowed_origins="*")
         self.sockets.on("connect", self._connected)
+        self._removed: list[Sandbox] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def _connected(self, _sid: str, _environ: dict[str, Any], auth: Any) -> bool:
@@ -82,9 +87,11 @@ class Api:
         if asked.get("name") and any(each.name == asked["name"] for each in self.sandboxes.values()):
             return refuse(409, f"Sandbox with name {asked['name']} already exists", source=API)
         lower = [*self.snapshots.get(snapshot, []), self.images[""]]
-        sandbox = Sandbox(asked, self.state / secrets.token_hex(8), lower, self._mounts(asked))
+        sandbox = Sandbox(asked, self.state / secrets.token_hex(8), lower, self._mounts(asked), lambda: self.faults)
+        sandbox.pending = True
         self.sandboxes[sandbox.id] = sandbox
         if "no-such" in image:
+            sandbox.pending = False
             sandbox.state, sandbox.reason = "build_failed", f"failed to pull image {image}: not found"
         else:
             self.later(self._bring_up(sandbox))
@@ -105,7 +112,11 @@ class Api:
     async def _bring_up(self, sandbox: Sandbox) -> None:
         old = sandbox.state
         if self.faults.hang:
+            await asyncio.sleep(_HANGS)
+            sandbox.pending = False
             return
+        await asyncio.sleep(self.faults.slow)
+        sandbox.pending = False
         if self.faults.create:
             sandbox.state, sandbox.reason = "error", self.faults.create
         else:
@@ -116,19 +127,24 @@ class Api:
         await self.tell(sandbox, old)
 
     async def list(self, request: web.Request) -> web.StreamResponse:
-        """List sandboxes, by labels."""
+        """List sandboxes, by labels; it may know late of one that was made or removed."""
         labels = json.loads(request.query.get("labels") or "{}")
         states = request.query.getall("states", [])
         found = [
             each
-            for each in self.sandboxes.values()
-            if labels.items() <= each.labels.items() and (not states or each.state in states)
+            for each in [*self.sandboxes.values(), *self._removed]
+            if self._listed(each) and labels.items() <= each.labels.items() and (not states or each.state in states)
         ]
+        self._removed = [each for each in self._removed if self._listed(each)]
         start = int(request.query.get("cursor") or 0)
         most = int(request.query.get("limit") or 100)
         items = [each.described(_here(request)) for each in found[start : start + most]]
         more = str(start + most) if start + most < len(found) else None
         return web.json_response({"items": items, "nextCursor": more})
+
+    def _listed(self, sandbox: Sandbox) -> bool:
+        since = time.monotonic() - self.faults.late
+        return sandbox.born <= since and (sandbox.removed is None or sandbox.removed > since)
 
     async def one(self, request: web.Request) -> web.StreamResponse:
         """Describe a sandbox, or remove it."""
@@ -136,13 +152,16 @@ class Api:
         if sandbox is None:
             return refuse(404, f"Sandbox with ID or name {request.match_info['id']} not found", source=API)
         if request.method == "DELETE":
+            if sandbox.pending:
+                return refuse(409, "Sandbox state change in progress", source=API)
             await self.remove(sandbox)
         return web.json_response(sandbox.described(_here(request)))
 
     async def remove(self, sandbox: Sandbox) -> None:
         """End a sandbox with its files."""
         old = sandbox.state
-        sandbox.state = "destroyed"
+        sandbox.state, sandbox.removed = "destroyed", time.monotonic()
+        self._removed.append(sandbox)
         self.sandboxes.pop(sandbox.id, None)
         await sandbox.remove()
         await self.tell(sandbox, old)

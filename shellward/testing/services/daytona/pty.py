@@ -19,6 +19,7 @@ from typing import Any, Final
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from shellward.testing.services.boxes import Box
+from shellward.testing.services.daytona.faults import Faults
 
 EXIT_CONTROL: Final = "X-Daytona-Pty-Exit-Control"
 ENVIRONMENT: Final = "X-Daytona-Pty-Envs~"
@@ -31,21 +32,27 @@ _INPUTS = 1024
 class Viewer:
     """One websocket that looks at a terminal."""
 
-    def __init__(self, socket: web.WebSocketResponse, *, wants_exit: bool) -> None:
+    def __init__(self, socket: web.WebSocketResponse, faults: Callable[[], Faults], *, wants_exit: bool) -> None:
         self.socket = socket
+        self._faults = faults
         self.wants_exit = wants_exit
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue(_QUEUE)
+        self.writer: asyncio.Task[None] | None = None
 
     async def write(self) -> None:
         """Send what comes, until None does."""
         with contextlib.suppress(ConnectionError):
             while (data := await self.queue.get()) is not None:
+                if lag := self._faults().lag:
+                    await asyncio.sleep(lag)
                 await self.socket.send_bytes(data)
 
-    async def emptied(self) -> None:
-        """Wait until all that it is to get was sent, or nothing can be any more."""
-        while not self.queue.empty() and not self.socket.closed:  # noqa: ASYNC110  # a broken writer never empties it
-            await asyncio.sleep(0.001)
+    def stop(self) -> None:
+        """Send nothing more, whatever waits."""
+        while not self.queue.empty():
+            self.queue.get_nowait()
+        if self.writer is not None:
+            self.writer.cancel()
 
     async def drop(self) -> None:
         """Close the websocket of one that does not keep up."""
@@ -137,25 +144,17 @@ class Terminal:
                     return
 
     def _ended(self, status: int) -> None:
-        """As the daemon does: all are told at once, whatever still waits for them."""
+        """As the daemon does: all are told at once, past the queue; what still waits in that is lost."""
         if self.status is not None:
             return
         self.status = status
-        self._read_rest()
         self._later(self._finish())
-
-    def _read_rest(self) -> None:
-        with contextlib.suppress(OSError):
-            while data := os.read(self._master, _READ):
-                for viewer in self.viewers:
-                    with contextlib.suppress(asyncio.QueueFull):
-                        viewer.queue.put_nowait(data)
 
     async def _finish(self) -> None:
         code = 0 if self.status is None else self.status
         viewers, self.viewers = list(self.viewers), set()
         for viewer in viewers:
-            await viewer.emptied()
+            viewer.stop()
             with contextlib.suppress(ConnectionError):
                 if viewer.wants_exit:
                     said: dict[str, Any] = {"type": "control", "status": "exited", "exitCode": code}
@@ -186,12 +185,12 @@ class Terminal:
         self.size = (rows, columns)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    async def look(self, socket: web.WebSocketResponse, *, wants_exit: bool) -> None:
+    async def look(self, socket: web.WebSocketResponse, *, wants_exit: bool, faults: Callable[[], Faults]) -> None:
         """Serve one websocket until one side closes it."""
-        viewer = Viewer(socket, wants_exit=wants_exit)
+        viewer = Viewer(socket, faults, wants_exit=wants_exit)
         await socket.send_str(json.dumps({"type": "control", "status": "connected"}))
         self.viewers.add(viewer)
-        writer = asyncio.create_task(viewer.write())
+        writer = viewer.writer = asyncio.create_task(viewer.write())
         try:
             while True:
                 message = await socket.receive()

@@ -13,15 +13,29 @@ from typing import Any
 from aiohttp import web
 
 from shellward.testing.services.boxes import Box, BoxGone, Mount
+from shellward.testing.services.daytona.faults import Faults
 from shellward.testing.services.daytona.toolbox import Toolbox
 
 _CHUNK = 1 << 16
 
 
 class Sandbox:
-    """One sandbox, made from what the SDK has sent."""
+    """One sandbox, made from what the SDK has sent.
 
-    def __init__(self, asked: dict[str, Any], directory: Path, lower: list[str], mounts: list[Mount]) -> None:
+    Attributes:
+        pending: it is being made, and cannot be deleted.
+        born: when it was made, by the monotonic clock.
+        removed: when it was removed, likewise.
+    """
+
+    def __init__(
+        self,
+        asked: dict[str, Any],
+        directory: Path,
+        lower: list[str],
+        mounts: list[Mount],
+        faults: Callable[[], Faults],
+    ) -> None:
         self.id = str(uuid.uuid4())
         self.name = asked.get("name") or self.id
         self.labels: dict[str, str] = asked.get("labels") or {}
@@ -37,8 +51,10 @@ class Sandbox:
             "ttl": _number(asked, "ttlMinutes", 0),
         }
         self.box = Box(directory, lower, self.id[:8], mounts)
-        self.toolbox = Toolbox(self.box, dict(asked.get("env") or {}), asked.get("user"), "/root")
-        self._born = self._used = time.monotonic()
+        self.toolbox = Toolbox(self.box, dict(asked.get("env") or {}), asked.get("user"), "/root", faults)
+        self.pending = False
+        self.removed: float | None = None
+        self.born = self._used = time.monotonic()
         self._servers: dict[int, asyncio.Server] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -94,7 +110,7 @@ class Sandbox:
 
     def too_old(self, minute: float) -> bool:
         """Whether it has lived for its time."""
-        return bool(self.intervals["ttl"]) and time.monotonic() - self._born > self.intervals["ttl"] * minute
+        return bool(self.intervals["ttl"]) and time.monotonic() - self.born > self.intervals["ttl"] * minute
 
     async def halt(self) -> None:
         """End what runs in it."""

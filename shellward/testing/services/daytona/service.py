@@ -63,7 +63,9 @@ class Service(Api):
         if request.method == "DELETE":
             self.calls.clear()
             self.lacking.clear()
-        return web.json_response({"calls": self.calls, "lacking": self.lacking})
+            self.terminals.clear()
+        found = {"calls": self.calls, "lacking": self.lacking, "terminals": list(self.terminals)}
+        return web.json_response(found)
 
     async def own_sandboxes(self, _request: web.Request) -> web.StreamResponse:
         """List all sandboxes, each with what it was asked for with."""
@@ -98,23 +100,41 @@ class Service(Api):
         if request.path.startswith(("/_service/", "/api/socket.io/")):
             return await handler(request)
         self.calls.append(f"{request.method} {request.path}")
+        if request.path.endswith("/create-connect"):
+            self.terminals.append({"query": dict(request.query), "headers": dict(request.headers)})
         faults = self.faults
-        if faults.match in request.path:
+        if faults.match in f"{request.method} {request.path}":
             if faults.delay:
                 await asyncio.sleep(faults.delay)
-            if faults.unavailable > 0:
-                faults.unavailable -= 1
-                return refuse(503, "Service Unavailable", source=API)
-            if faults.limited > 0:
-                faults.limited -= 1
-                answer = refuse(429, "ThrottlerException: Too Many Requests", source=API)
-                answer.headers["Retry-After"] = "1"
+            if (answer := await self._wrong(request, faults)) is not None:
                 return answer
-            if faults.cut and request.path.endswith("/files/bulk-upload"):
-                return await _cut(request, faults.cut)
         if faults.expired or request.headers.get("Authorization") != f"Bearer {KEY}":
             return refuse(401, "Invalid credentials", source=API)
+        if faults.lost and faults.match in f"{request.method} {request.path}":
+            faults.lost -= 1
+            await handler(request)
+            return _broken(request)
         return await handler(request)
+
+    async def _wrong(self, request: web.Request, faults: Faults) -> web.StreamResponse | None:
+        """Answer a call that a fault concerns; None: this one goes well."""
+        if faults.after > 0:
+            faults.after -= 1
+            return None
+        if faults.unavailable > 0:
+            faults.unavailable -= 1
+            return refuse(503, "Service Unavailable", source=API)
+        if faults.limited > 0:
+            faults.limited -= 1
+            answer = refuse(429, "ThrottlerException: Too Many Requests", source=API)
+            answer.headers["Retry-After"] = "1"
+            return answer
+        if faults.status and faults.times > 0:
+            faults.times -= 1
+            return web.json_response({"error": f"on purpose: {faults.status}"}, status=faults.status)
+        if faults.cut and request.path.endswith("/files/bulk-upload"):
+            return await _cut(request, faults.cut)
+        return None
 
     def application(self) -> web.Application:
         """Make the web application."""
@@ -162,6 +182,11 @@ async def _cut(request: web.Request, after: int) -> web.StreamResponse:
         taken += len(piece)
         if taken >= after:
             break
+    return _broken(request)
+
+
+def _broken(request: web.Request) -> web.StreamResponse:
+    """Break a call's connection; nobody gets what is returned."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response(status=502)

@@ -5,12 +5,14 @@ import base64
 import contextlib
 import json
 import os
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from aiohttp import web
 
 from shellward.testing.services.boxes import Box
 from shellward.testing.services.daytona.common import all_of, code, refuse
+from shellward.testing.services.daytona.faults import Faults
 from shellward.testing.services.daytona.files import Files
 from shellward.testing.services.daytona.pty import ENVIRONMENT, EXIT_CONTROL, Terminal, limit
 from shellward.testing.services.daytona.sessions import Sessions
@@ -26,9 +28,14 @@ class Toolbox:
         env: variables of the sandbox.
         user: who its commands run as.
         work: directory they begin in.
+        faults: says what goes wrong now.
     """
 
-    def __init__(self, box: Box, env: dict[str, str], user: str | None, work: str) -> None:
+    def __init__(
+        self, box: Box, env: dict[str, str], user: str | None, work: str, faults: Callable[[], Faults]
+    ) -> None:
+        self._faults = faults
+        self._tasks: set[asyncio.Future[None]] = set()
         self.box = box
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **env}
         self.user = user
@@ -48,6 +55,11 @@ class Toolbox:
                 self.shell = self.sessions.shell = shell
                 return
 
+    def _later(self, doing: Any) -> None:
+        task = asyncio.ensure_future(doing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def end(self) -> None:
         """Forget what ran."""
         for terminal in self.terminals.values():
@@ -58,28 +70,30 @@ class Toolbox:
     # Processes
 
     async def execute(self, request: web.Request) -> web.StreamResponse:
-        """Run a command to its end; both streams in one."""
+        """Run a command to its end, both streams in one; the shell reads it from its standard input."""
         asked = await request.json()
         if not asked.get("command"):
             return refuse(400, "command is required")
         done = asyncio.get_running_loop().create_future()
         reader, writer = os.pipe2(os.O_CLOEXEC)
-        nothing = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        commands, typing = os.pipe2(os.O_CLOEXEC)
         try:
             pid, _ = await self.box.spawn(
-                [self.shell, "-c", asked["command"]],
+                [self.shell],
                 done.set_result,
                 env={**self.env, **(asked.get("envs") or {})},
                 cwd=asked.get("cwd") or self.work,
                 user=self.user,
-                given=[nothing, writer, writer],
+                given=[commands, writer, writer],
             )
         except OSError as error:
             os.close(reader)
-            return refuse(400, str(error))
+            os.close(typing)
+            return _refused(400, str(error))
         finally:
             os.close(writer)
-            os.close(nothing)
+            os.close(commands)
+        self._later(asyncio.to_thread(_type, typing, asked["command"].encode() + b"\n"))
         try:
             async with asyncio.timeout(asked.get("timeout") or _TIMEOUT):
                 printed = await all_of(reader)
@@ -103,16 +117,16 @@ class Toolbox:
         name = query.get("id", "")
         size = int(query.get("rows", 24)), int(query.get("cols", 80))
         if not name or max(size) > 1000:  # the daemon's own limit
-            return refuse(400, "id, cols and rows below 1000 are required")
+            return _refused(400, "id, cols and rows below 1000 are required")
         if name in self.terminals:
-            return refuse(409, f"PTY session with ID '{name}' already exists")
+            return _refused(409, f"PTY session with ID '{name}' already exists")
         terminal = Terminal(name, size, query.get("cwd") or self.work, env)
         self.terminals[name] = terminal
         try:
             await terminal.start(self.box, self.shell, self.env, self.user)
         except OSError as error:
             del self.terminals[name]
-            return refuse(500, f"failed to start PTY session: {error}")
+            return _refused(500, f"failed to start PTY session: {error}")
         terminal.on_end = lambda: self._forget(name)
         return await self._look(request, terminal, offered)
 
@@ -124,13 +138,13 @@ class Toolbox:
         offered = [word.strip() for word in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
         terminal = self.terminals.get(request.match_info["name"])
         if terminal is None:
-            return refuse(404, "PTY session not found")
+            return _refused(404, "PTY session not found")
         return await self._look(request, terminal, offered)
 
     async def _look(self, request: web.Request, terminal: Terminal, offered: list[str]) -> web.StreamResponse:
         socket = web.WebSocketResponse(protocols=[EXIT_CONTROL], max_msg_size=limit(), compress=False)
         await socket.prepare(request)
-        await terminal.look(socket, wants_exit=EXIT_CONTROL in offered)
+        await terminal.look(socket, wants_exit=EXIT_CONTROL in offered, faults=self._faults)
         return socket
 
     async def list_terminals(self, _request: web.Request) -> web.StreamResponse:
@@ -140,16 +154,16 @@ class Toolbox:
     async def terminal_info(self, request: web.Request) -> web.StreamResponse:
         """Describe one."""
         terminal = self.terminals.get(request.match_info["name"])
-        return refuse(404, "PTY session not found") if terminal is None else web.json_response(terminal.info())
+        return _refused(404, "PTY session not found") if terminal is None else web.json_response(terminal.info())
 
     async def resize_terminal(self, request: web.Request) -> web.StreamResponse:
         """Change the size of one."""
         asked = await request.json()
         terminal = self.terminals.get(request.match_info["name"])
         if terminal is None or terminal.status is not None:
-            return refuse(410, "PTY session is not active")
+            return _refused(410, "PTY session is not active")
         if max(asked["cols"], asked["rows"]) > 1000:  # the daemon's own limit
-            return refuse(400, "cols and rows must be less than 1000")
+            return _refused(400, "cols and rows must be less than 1000")
         terminal.resize(asked["rows"], asked["cols"])
         return web.json_response(terminal.info())
 
@@ -157,10 +171,20 @@ class Toolbox:
         """End one."""
         terminal = self.terminals.get(request.match_info["name"])
         if terminal is None:
-            return refuse(404, "PTY session not found")
+            return _refused(404, "PTY session not found")
         await terminal.kill()
         return web.json_response({"message": "PTY session deleted"})
 
     async def work_dir(self, _request: web.Request) -> web.StreamResponse:
         """Say where commands begin."""
         return web.json_response({"dir": self.work})
+
+
+def _refused(status: int, message: str) -> web.Response:
+    """Answer with an error as the daemon's terminals do: with ``error`` alone."""
+    return web.json_response({"error": message}, status=status)
+
+
+def _type(descriptor: int, text: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "wb") as pipe:
+        pipe.write(text)

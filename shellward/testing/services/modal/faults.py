@@ -19,7 +19,7 @@ STATUSES: Final = {
     "quota": (Status.RESOURCE_EXHAUSTED, "workspace has reached its limit of sandboxes"),
     "forbidden": (Status.PERMISSION_DENIED, "you have no access to this workspace"),
 }
-"""Faults that are an answer; ``slow``, ``cut`` and ``lost`` (the answer is, the call is carried out) are not."""
+"""Faults that are an answer. ``slow``, ``cut``, ``reset`` and ``lost`` (the call is carried out) are not."""
 
 Method = Callable[[Any], Awaitable[None]]
 
@@ -29,8 +29,8 @@ class Fault:
 
     Args:
         rpc: name of the call, ``*``: any.
-        kind: of ``STATUSES``, or ``slow``, ``cut``, ``lost``.
-        times: how often.
+        kind: of ``STATUSES``, or ``slow``, ``cut``, ``lost``, ``reset``.
+        times: how often; -1: always.
         after: calls that go well first; with ``cut``: messages of a stream that do.
         seconds: with ``slow``: how long.
         message: other than the usual one.
@@ -39,7 +39,7 @@ class Fault:
     def __init__(
         self, rpc: str, kind: str, *, times: int = 1, after: int = 0, seconds: float = 1.0, message: str = ""
     ) -> None:
-        if kind not in {*STATUSES, "slow", "cut", "lost"}:
+        if kind not in {*STATUSES, "slow", "cut", "lost", "reset"}:
             raise ValueError(f"there is no fault {kind!r}")
         self.rpc = rpc
         self.kind = kind
@@ -101,11 +101,13 @@ class Record:
         self.missing.clear()
         self.broken.clear()
 
-    def wrapped(self, name: str, method: Method) -> Method:
-        """Put recording and faults around a call."""
+    def wrapped(self, name: str, method: Method, admit: Callable[[Any], bool]) -> Method:
+        """Put recording, faults and a look at the token around a call."""
 
         async def call(stream: "grpclib.server.Stream[Any, Any]") -> None:
             self.calls.append((time.time(), name))
+            if not admit(stream.metadata):
+                raise GRPCError(Status.UNAUTHENTICATED, "Token ID is malformed")
             fault = next((each for each in self.faults if each.strikes(name)), None)
             if fault is not None:
                 await _fail(fault, stream)
@@ -128,6 +130,9 @@ async def _fail(fault: Fault, stream: Any) -> None:
     elif fault.kind in STATUSES:
         status, usual = STATUSES[fault.kind]
         raise GRPCError(status, fault.message or usual)
+    elif fault.kind == "reset":
+        drop(stream)
+        raise ConnectionResetError("reset on purpose")
     else:
         send = stream.send_message
         left = fault.after
@@ -148,25 +153,26 @@ def drop(stream: Any) -> None:
     stream._stream.connection._transport.abort()  # noqa: SLF001  # grpclib has no name for it
 
 
-def mapping(base: type, service: object, record: Record) -> dict[str, Handler]:
+def mapping(base: type, service: object, record: Record, admit: Callable[[Any], bool]) -> dict[str, Handler]:
     """Make the table of a service's calls: those that it has, recorded, and a complaint for each other one.
 
     Args:
         base: of the generated code.
         service: has a method of the same name for each call that it implements.
         record: where calls are noted.
+        admit: whether a call with this metadata is let in.
     """
 
     def methods(name: str) -> Method:
         found = getattr(service, name, None)
         if found is not None:
-            return record.wrapped(name, found)
+            return record.wrapped(name, found, admit)
 
         async def missing(_stream: Any) -> None:
             record.missing.add(name)
             raise GRPCError(Status.UNIMPLEMENTED, f"the loopback service lacks {name}")
 
-        return record.wrapped(name, missing)
+        return record.wrapped(name, missing, admit)
 
     names = [name for name, each in inspect.getmembers(base, inspect.isfunction) if not name.startswith("_")]
     made = type(base.__name__, (base,), {name: staticmethod(methods(name)) for name in names})

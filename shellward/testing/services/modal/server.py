@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class _Table:
-    def __init__(self, base: type, service: object, state: State) -> None:
-        self._table = mapping(base, service, state.record)
+    def __init__(self, base: type, service: object, state: State, admit: "Callable[[Any], bool]") -> None:
+        self._table = mapping(base, service, state.record, admit)
 
     def __mapping__(self) -> Any:
         return self._table
@@ -74,8 +74,12 @@ class Program:
         """Begin to listen, or do so again at the same port."""
         control = Control(self.state)
         router = Router(self.state, control)
+        state = self.state
         self._server = _Breakable(
-            [_Table(ModalClientBase, control, self.state), _Table(TaskCommandRouterBase, router, self.state)]
+            [
+                _Table(ModalClientBase, control, state, state.knows_client),
+                _Table(TaskCommandRouterBase, router, state, state.knows_bearer),
+            ]
         )
         await self._server.start(self._host, self._port, reuse_address=True)
         self._port = self._server._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]  # noqa: SLF001  # the port that 0 became

@@ -3,12 +3,13 @@
 import asyncio
 import base64
 import contextlib
+import hmac
 import json
 import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from shellward.testing.services.modal.images import Image, base_of, stand_in
 from shellward.testing.services.modal.sandbox import EXITED, TERMINATED, NotStarted, Sandbox, Wanted
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_GRACE: Final = 2.0
+"""Seconds for which a token is taken after its end: it tells that in whole seconds."""
 _KEPT: Final = 2000
 """Sandboxes that have ended and are still known."""
 
@@ -36,6 +39,7 @@ class State:
     def __init__(self, address: str, token_life: float, root: Path | None = None) -> None:
         self.address = address
         self.token_life = token_life
+        self._key = secrets.token_bytes(16)
         self._root = root
         self.record = Record()
         self.apps: dict[str, str] = {}
@@ -52,7 +56,25 @@ class State:
         """A token of the form that the SDK reads: it looks at its end alone."""
         parts = [{"alg": "none"}, {"exp": int(time.time() + self.token_life)}]
         words = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
-        return ".".join([*words, "x"])
+        text = ".".join(words)
+        return f"{text}.{self._signature(text)}"
+
+    def _signature(self, text: str) -> str:
+        return hmac.digest(self._key, text.encode(), "sha256").hex()
+
+    def knows_bearer(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a call at a worker has a token that was given out here, and is good still."""
+        text, _, signature = str(metadata.get("authorization", "")).removeprefix("Bearer ").rpartition(".")
+        if not text or not hmac.compare_digest(signature, self._signature(text)):
+            return False
+        part = text.partition(".")[2]
+        ends = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))["exp"]
+        return bool(time.time() < ends + _GRACE)
+
+    def knows_client(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a call at Modal itself has the id and the secret of a token; any that look like one."""
+        found = [str(metadata.get(f"x-modal-token-{part}", "")) for part in ("id", "secret")]
+        return found[0].startswith("ak-") and found[1].startswith("as-")
 
     # -- images --------------------------------------------------------------------------------------------
 
