@@ -192,6 +192,7 @@ def test_prints_of_tools_do_not_reach_the_client(place: Place) -> None:
     server.greet()
     server.send(request(1, "tools/call", name="noisy", arguments={}), terminal(2, "echo on"))
     assert server.answer(1)["result"]["structuredContent"] == {}
+    assert server.output(2) == "on\n"
     server.send(terminal(3, "echo on"))
     assert server.output(3) == "on\n"
     out, err = server.process.communicate(timeout=60)

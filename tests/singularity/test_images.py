@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,10 +67,11 @@ def test_a_build_has_a_time_limit(busybox: Path, cache: Path, tmp_path: Path) ->
     assert not list(cache.glob("*.part*"))
 
 
-def test_who_waits_for_a_build_does_not_wait_for_ever(busybox: Path, cache: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_who_waits_for_a_build_does_not_wait_for_ever(busybox: Path, tmp_path: Path) -> None:
     path = definition(tmp_path, busybox)
-    slow = tmp_path / "slow"
-    slow.write_text("#!/bin/sh\nsleep 5\nexit 1\n")
+    slow, begun = tmp_path / "slow", tmp_path / "begun"
+    slow.write_text(f"#!/bin/sh\n: >{begun}\nsleep 5\nexit 1\n")
     slow.chmod(0o755)
     config = SingularityConfig(image=str(path), build_timeout=20)
 
@@ -79,8 +81,8 @@ def test_who_waits_for_a_build_does_not_wait_for_ever(busybox: Path, cache: Path
 
     other = threading.Thread(target=fails)
     other.start()
-    while not list(cache.glob("*.lock")):
-        pass
+    while not begun.exists():
+        time.sleep(0.02)
     with pytest.raises(EnvironmentUnavailable, match=r"another program|build_timeout"):
         resolve(APPTAINER, SingularityConfig(image=str(path), build_timeout=1))
     other.join()

@@ -141,6 +141,7 @@ def _enter(target: Target, settings: SshConfig, before: Connection | None, deadl
         link = _reach(target, settings, before, deadline)
         stack.callback(link.close)
         transport = _transport(target, link)
+        stack.callback(transport.packetizer.complete_handshake)  # else its timer's thread stays until the time is up
         stack.callback(transport.close)
         with _explained(target, transport, link):
             _shake_hands(target, transport, deadline)
@@ -239,9 +240,11 @@ def _explained(target: Target, transport: Any, link: Link) -> Iterator[None]:
     except (paramiko.SSHException, EOFError, OSError) as error:
         cause = transport.saved_exception or error
         detail = link.lost or " ".join(str(cause).split())[:200] or type(cause).__name__
-        if not transport.remote_version and not link.lost and isinstance(cause.__context__, EOFError | ConnectionError):
+        closed = any(isinstance(each, EOFError | ConnectionError) for each in (cause, cause.__context__))
+        if closed and not transport.initial_kex_done and not link.lost:
+            said = "it has agreed on keys" if transport.remote_version else "it speaks SSH"
             raise _TurnedAway(
-                f"{name} accepts connections and closes them before it speaks SSH; "
+                f"{name} accepts connections and closes them before {said}; "
                 "is that an SSH server, and has it room for one more (MaxStartups)?"
             ) from error
         if "banner" in detail or "timed out" in detail.lower() or isinstance(cause, EOFError | TimeoutError):
