@@ -61,10 +61,14 @@ sw_scan() {
 # and was another's.
 sw_look() {
   sw_p=$1
-  IFS= read -r sw_l <"/proc/$sw_p/stat" || return 0
-  sw_l=${sw_l##*) }
-  set -- $sw_l
-  case $1 in Z | X | '') return ;; esac
+  # One read for all fields: to split the line afterwards costs several times as much. See proc(5), /proc/pid/stat.
+  read -r sw_l sw_name sw_state sw_parent sw_5 sw_6 sw_7 sw_8 sw_9 sw_10 sw_l sw_l sw_l sw_l sw_l sw_l sw_l sw_l sw_l sw_l sw_l \
+    sw_when sw_l <"/proc/$sw_p/stat" || return 0
+  # A name with blanks moves what follows, and its 15 characters may look like fields and a closing parenthesis.
+  case $sw_state$sw_parent$sw_5$sw_6$sw_7$sw_8$sw_9$sw_10$sw_name in
+    *")"?* | *[!\)]) sw_fields || return 0 ;;
+  esac
+  case $sw_state in Z | X) return ;; esac
   case " $sw_shells " in
     *" $sw_p "*)
       case " $sw_alive " in *" $sw_p "*) return ;; esac
@@ -72,13 +76,19 @@ sw_look() {
       return
       ;;
   esac
-  if [ "${20}" -lt "$sw_since" ] || [ "$sw_p" = $$ ] || [ "$sw_p" = "$PPID" ]; then return; fi
+  if [ "$sw_when" -lt "$sw_since" ] || [ "$sw_p" = $$ ] || [ "$sw_p" = "$PPID" ]; then return; fi
   case " $sw_skip " in *" $sw_p "*) return ;; esac
-  case $sw_other in *" $sw_p.${20} "*) return ;; esac
-  case " $sw_holders " in *" $2 "*) return ;; esac # a shell that came after the one that is meant
-  eval "sw_u$sw_p=$2 sw_b$sw_p=${20}"
-  case " $sw_shells " in *" $2 "*) eval "sw_m$sw_p=$sw_turn" ;; esac
+  case $sw_other in *" $sw_p.$sw_when "*) return ;; esac
+  case " $sw_holders " in *" $sw_parent "*) return ;; esac # a shell that came after the one that is meant
+  eval "sw_u$sw_p=$sw_parent sw_b$sw_p=$sw_when"
+  case " $sw_shells " in *" $sw_parent "*) eval "sw_m$sw_p=$sw_turn" ;; esac
   sw_all="$sw_all $sw_p"
+}
+# The same fields of sw_p, whatever its name is.
+sw_fields() {
+  IFS= read -r sw_l <"/proc/$sw_p/stat" || return
+  set -- ${sw_l##*) }
+  sw_state=$1 sw_parent=$2 sw_when=${20}
 }
 # Children of what is meant are meant; again until nothing is added, since a child may have the lower number.
 sw_inherit() {
