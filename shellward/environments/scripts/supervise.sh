@@ -61,7 +61,10 @@ become() {
   p=${l%% *} l=${l##*) }
   set -- "$1" "$2" "$3" "$4" "$5" "$6" $l
   echo "$p ${26}" >"$d/pid" || exit
+  # From here on it is there for whoever looks: it runs, even where whoever started it could not fork to hear of it.
+  trap '' PIPE
   echo "ok $p ${26}" >&6
+  trap - PIPE
   exec 6>&-
   if [ -n "$4" ]; then become /bin/sh "$4" "$d" "$2"; fi
   if [ -z "$2" ]; then become /bin/sh "$d/run"; fi

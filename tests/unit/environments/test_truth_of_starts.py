@@ -1,5 +1,7 @@
 """A start whose answer is lost: it says that nothing was started only when nothing was, and nothing ever will be."""
 
+import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -126,3 +128,21 @@ def test_a_process_that_nobody_would_find_is_not_started(tmp_path: Path, name: s
     said = subprocess.run(supervisor, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=20)
     assert "ok" not in said.stdout
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("dash", "bash", "busybox sh") if shutil.which(shell.split()[0])])
+@pytest.mark.parametrize(("run", "status"), [("exit 5", "5"), ("kill -s PIPE $$; exit 5", "141")])
+def test_a_process_runs_even_if_nobody_is_left_to_hear_of_it(tmp_path: Path, shell: str, run: str, status: str) -> None:
+    """Whoever started it could not fork to hear of it, say: it is found by its files, which must be true."""
+    place = tmp_path / "process"
+    place.mkdir()
+    (place / "status").write_text(" " * 64)
+    (place / "run").write_text(run)
+    reader, writer = os.pipe()
+    os.close(reader)
+    supervisor = [*shell.split(), "-c", script("supervise.sh"), "sh", str(place), "", "none", "", "60", "", "", ""]
+    try:
+        subprocess.run(supervisor, stdin=subprocess.DEVNULL, stdout=writer, check=False, timeout=20)
+    finally:
+        os.close(writer)
+    assert (place / "status").read_text().split()[0] == status
