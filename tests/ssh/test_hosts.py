@@ -136,9 +136,9 @@ def test_nothing_is_left_on_the_host(make: Make) -> None:
     user = "shellward-ssh"
     home = Path("/home", user)
     before = sorted(path.name for path in home.iterdir())
-    view = Handle("")
-    there = {row.pid for row in ssh_processes(sshd_directory(), user)(view)}
+    there = {row.pid for row in ssh_processes(sshd_directory(), user)(Handle(""))}
     environment = make()
+    view = Handle(environment.handle)  # others may use this host meanwhile
     environment.run("cd; exit 3")
     environment.run("cat >/dev/null", stdin=b"x" * 1_000_000)
     environment.write_file("/tmp/shellward-file", b"x" * 600_000)
