@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 PROMPT = re.compile(r"[#$] ?\Z")
 
 
+class StuckError(Exception):
+    """The editor takes no key any more: bash may miss a Ctrl-C while it reads what to search for."""
+
+
 class Editor:
     """A bash, in one of its editor's modes, without a gate: a key of ours tells when all before it was taken."""
 
@@ -32,6 +36,7 @@ class Editor:
         self.session.write(f"set -o {mode}; HISTFILE=; {binds}; touch begun\r")
         self.turn = 8
         assert self.until(place / "begun")
+        (place / "begun").unlink()
         self.settle()
 
     def until(self, file: Path, seconds: float = 30.0) -> bool:
@@ -44,14 +49,14 @@ class Editor:
         """Wait until all that was typed was taken. A key that waits for another one may take this one instead."""
         self.turn = 17 - self.turn  # one that comes late is not taken for the next
         sync = self.place / f"sync{self.turn}"
-        for attempt in range(40):
+        for attempt in range(20):
             self.session.write(f"\x11\x1b[9{self.turn}~")
             if self.until(sync, 0.5 if attempt == 0 else 2):
                 sync.unlink()
                 return
             if attempt:
                 self.session.write("\x03")
-        raise AssertionError(self.session.snapshot().text)
+        raise StuckError(self.session.snapshot().text)
 
     def runs(self, keys: str) -> bool:
         """Type a line and keys behind it; say whether that ran the line."""
@@ -72,7 +77,15 @@ def test_what_is_said_to_run_nothing_runs_nothing_in_bash(bash: Terminal, tmp_pa
     assert editor.runs("\r"), "else this test sees nothing"
     assert editor.runs("\x0f") == (mode == "emacs")
     keys = [*HARMLESS, *(f"\x1b{key}" for key in sorted(HARMLESS_AFTER_ESCAPE))]
-    assert [key for key in keys if editor.runs(key)] == []
+    ran = []
+    for key in keys:
+        try:
+            ran += [key] if editor.runs(key) else []
+        except StuckError:
+            editor.session.close()
+            editor = Editor(bash, tmp_path, mode)
+            ran += [key] if editor.runs(key) else []
+    assert ran == []
     editor.session.close()
 
 
