@@ -49,12 +49,12 @@ class Editor:
         """Wait until all that was typed was taken. A key that waits for another one may take this one instead."""
         self.turn = 17 - self.turn  # one that comes late is not taken for the next
         sync = self.place / f"sync{self.turn}"
-        for attempt in range(20):
+        sync.unlink(missing_ok=True)  # bash takes keys in their order: none of two turns ago is still to come
+        for pause in (0.1, 0.2, 0.4, *[2.0] * 20):
             self.session.write(f"\x11\x1b[9{self.turn}~")
-            if self.until(sync, 0.5 if attempt == 0 else 2):
-                sync.unlink()
+            if self.until(sync, pause):
                 return
-            if attempt:
+            if pause == 2:
                 self.session.write("\x03")
         raise StuckError(self.session.snapshot().text)
 
