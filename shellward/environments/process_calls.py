@@ -218,6 +218,8 @@ class ProcessCalls:
         from dataclasses import replace
 
         environment = self._all()
+        # What became of a start, it can tell even where nothing can be started any more, if it is there by then.
+        environment.control(shell.user).open()
         try:
             result = environment.run_on(shell, replace(call, launch=launch), None)
         except ConnectionLost as error:

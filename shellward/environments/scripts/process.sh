@@ -5,7 +5,7 @@
 # Tells of one process, in eight lines: id, "PID START", "STATUS UPTIME", why it was ended, how it stands (running,
 # ended, lost, begun), its directory, the record, uptime now.
 sw_tell() {
-  if [ ! -d "$1" ]; then
+  if [ ! -d "$1" ] || [ -e "$1/void" ]; then
     return
   fi
   sw_a= sw_b= sw_c= sw_d= sw_e= sw_f=
@@ -62,14 +62,25 @@ sw_idle_ones() {
 } 2>/dev/null
 # What became of a process whose start nobody has answered: "pid PID" when it has begun, "wait" while its supervisor is
 # still about to start it, and "none" when it has not begun and will not: a file stands in the place of its directory
-# then, so that who is still at work there fails. Runs mkdir, mv and rm.
+# then, so that who is still at work there fails. Runs mkdir, mv and rm; where no process can be started for that, its file
+# "pid" is made here before the supervisor can, which then starts nothing. A fork that fails ends dash, but not in an eval.
 sw_settle() {
   if read -r sw_p sw_l <"$1/pid"; then
     echo "pid $sw_p"
   elif read -r sw_p sw_l sw_u sw_s <"$1/supervisor" && sw_is "$sw_p" "$sw_l"; then
     echo wait
   else
-    if [ -d "$1" ]; then command -p mv -- "$1" "$1.gone" || return; fi
+    if [ -d "$1" ] && ! command eval 'command -p mv -- "$1" "$1.gone"'; then
+      set -C
+      if command : >"$1/pid"; then
+        command : >"$1/void"
+        echo none
+      elif read -r sw_p sw_l <"$1/pid"; then
+        echo "pid $sw_p"
+      fi
+      set +C
+      return
+    fi
     # Where no file can be made, no directory can.
     if [ ! -d "${1%/*}" ]; then command -p mkdir -p -- "${1%/*}"; fi
     command : >"$1"
@@ -77,7 +88,7 @@ sw_settle() {
       kill -s KILL "$sw_p"
       echo unknown
     else
-      command -p rm -rf -- "$1.gone"
+      if [ -e "$1.gone" ]; then command eval 'command -p rm -rf -- "$1.gone"'; fi
       echo none
     fi
   fi

@@ -60,7 +60,9 @@ become() {
   IFS= read -r l </proc/self/stat
   p=${l%% *} l=${l##*) }
   set -- "$1" "$2" "$3" "$4" "$5" "$6" $l
+  set -C # whoever makes this file first decides whether it begins: see sw_settle
   echo "$p ${26}" >"$d/pid" || exit
+  set +C
   # From here on it is there for whoever looks: it runs, even where whoever started it could not fork to hear of it.
   trap '' PIPE
   echo "ok $p ${26}" >&6
