@@ -216,7 +216,7 @@ def its_number_is_another_processes(t: Trial) -> None:
 
 @terms(fault("few_pids"), slow=True, limit=120)
 def no_room_for_another(t: Trial) -> None:
-    """Where no further process can be, a start says that nothing was started; all goes on, the shell once there is room."""
+    """Where no further process can be, a start says that nothing was started; all goes on, with room the shell too."""
     limits = t.place.faults.few_pids
     assert not isinstance(limits, str)
     env = t.fresh(**limits)

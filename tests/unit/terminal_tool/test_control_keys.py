@@ -50,11 +50,11 @@ class Editor:
         self.turn = 17 - self.turn  # one that comes late is not taken for the next
         sync = self.place / f"sync{self.turn}"
         sync.unlink(missing_ok=True)  # bash takes keys in their order: none of two turns ago is still to come
-        for pause in (0.1, 0.2, 0.4, *[2.0] * 20):
+        for pause in (0.1, 0.2, 0.4, *[0.5, 1.0] * 20):
             self.session.write(f"\x11\x1b[9{self.turn}~")
             if self.until(sync, pause):
                 return
-            if pause == 2:
+            if pause >= 0.5:
                 self.session.write("\x03")
         raise StuckError(self.session.snapshot().text)
 
