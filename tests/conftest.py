@@ -20,6 +20,8 @@ TOGETHER = {
     "unit/mcp_client": "mcp",  # one worker pays for the SDK, whose import takes a second or more
     "/ssh/": "ssh",  # they look for processes and files of one user
     "/singularity/": "singularity",
+    "/packaging/test_wheel": "wheel",  # one worker makes the virtual environments, and one installs the inspector
+    "/test_mcp_inspector": "inspector",
 }
 """Parts of the names of tests that keep to one worker, and what their group is called."""
 
