@@ -55,15 +55,19 @@ async def follow(
         EnvironmentUnavailable: the sandbox was gone before; it has not run.
     """
     async with borrowed as shell:
+        patience = None if call.timeout is None else call.timeout + PATIENCE
         if not environment.is_ready(shell):
             async with opening:
-                await in_thread(environment.ready, shell, None if call.timeout is None else call.timeout + PATIENCE)
+                await in_thread(environment.ready, shell, patience)
         printed: deque[Chunk] = deque()
         on_output = printed.append if chunks else None
         if prepare is None:
             run = environment.make_run(shell, call, on_output)
         else:
             run = await prepare(shell, call, on_output)
+        if not shell.fits:
+            async with opening:
+                await in_thread(environment.ready, shell, patience)
         async with _Running(environment, shell, run, printed) as running:
             while not running.over:
                 await running.step()
@@ -104,6 +108,10 @@ class _Running:
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None and self._run.source is None and self._begun.settled:  # nothing that would wait
+            self._shell.execution = None
+            self._run.collector.close()
+            return
         await whole(lambda: self._leave(error))
 
     async def _begin(self) -> None:

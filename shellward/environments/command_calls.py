@@ -190,6 +190,8 @@ class CommandCalls:
         """
         number = None if start is None else start.number
         start = start or self.start_of(shell)
+        if not shell.name:
+            self._pool.choose(shell, start)
         return Run(
             call,
             shell,

@@ -8,6 +8,7 @@ import errno
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -34,6 +35,7 @@ class Request:
         state: with ``subshell``: where the state to begin with is saved, without the number at its end.
         state_number: number of the state that is meant, when it is to be no other; without it the command does not run.
         traceless: with ``subshell``: its status is nobody's either, and ``$?`` stays as it was.
+        holding: whether the shell holds that state itself, so that it is not read; None: it is read in the subshell.
     """
 
     text: str
@@ -46,6 +48,19 @@ class Request:
     state: str | None = None
     state_number: int | None = None
     traceless: bool = False
+    holding: "Holding | None" = None
+
+
+class Holding(Enum):
+    """How the shell itself stands to the state that a subshell begins with.
+
+    Attributes:
+        HELD: it holds it already.
+        TAKEN: it is to take it over with this command, and to hold it from then on.
+    """
+
+    HELD = auto()
+    TAKEN = auto()
 
 
 @cache
@@ -121,6 +136,9 @@ def _place(path: bytes, number: int | None) -> bytes:
     return b"__sw_from=%s __sw_to=%s\n" % (path, b"" if number is None else b"%d" % number)
 
 
+_TRAPS: Final = b"trap '__sw_x \"$@\"' EXIT\ntrap 'exit 124' 62\n"
+
+
 class Dialect:
     """How one family of shells is spoken to: bash, or any other POSIX shell."""
 
@@ -153,12 +171,11 @@ class Dialect:
             + self.out,
             b"\n",
         )
-        traps = b"trap '__sw_x \"$@\"' EXIT\ntrap 'exit 124' 62\n"
         parts = (
             self._definitions(),
             self._state(self.quote(encode_text(state)), mark.encode()),
             self._begin(),
-            traps,
+            _TRAPS,
         )
         return b"".join(parts + ready)
 
@@ -212,11 +229,14 @@ class Dialect:
         # stay in a POSIX shell.
         values = [name + b"=" + self.quote(value) for name, value in assignments(request.env)]
         run = b" ".join([*values, b'\\command eval "$__sw_X"' + self.quote(text)])
+        first = b""
         if request.subshell:
             number = b"%s.%d;" % (mark.encode(), count)
-            before = self._take_over(request, request.state, number) if request.state else b""
-            run = b"(" + before + run + (b")||\\__sw_y_" if request.traceless else b")")
-        return run if request.cwd is None else self._with_cwd(request.cwd, run)
+            if request.state:
+                first, before = self._take_over(request, request.state, number)
+                run = before + run
+            run = b"(" + run + (b")||\\__sw_y_" if request.traceless else b")")
+        return first + (run if request.cwd is None else self._with_cwd(request.cwd, run))
 
     def _with_cwd(self, cwd: str, run: bytes) -> bytes:
         place = self.quote(encode_text(cwd))
@@ -230,19 +250,25 @@ class Dialect:
         )
         return b"__sw_p=$PWD __sw_P=${OLDPWD-};if " + enter + b";then " + run + b";else " + wrong + b";fi"
 
-    def _take_over(self, request: Request, state: str, mark: bytes) -> bytes:
-        call, cwd = self.call, request.cwd
+    def _take_over(self, request: Request, state: str, mark: bytes) -> tuple[bytes, bytes]:
+        """Return what gives a command its state: what comes before its subshell, and what comes first in that."""
+        lines = [self._read(state, request.state_number), *self._took_over(mark)]
+        if request.cwd is not None:
+            lines.append(self.call + b"cd -- " + self.quote(encode_text(request.cwd)) + b"||exit 125")
+        return b"", b"\n".join(lines) + b"\n"
+
+    def _read(self, state: str, number: int | None) -> bytes:
+        return b"__sw_i=\n" + self._restore(self.quote(encode_text(state)), number).rstrip()
+
+    def _took_over(self, mark: bytes) -> list[bytes]:
+        call = self.call
         unread = call + b"printf 'shellward: the state of the session could not be read\\n' >&2;exit 125"
-        lines = [
-            b"__sw_i=\n" + self._restore(self.quote(encode_text(state)), request.state_number).rstrip(),
+        return [
             b'if [ -z "$__sw_i" ];then ' + unread + b";fi",
             call + b"trap - EXIT 62",
             self._forget + b"export SHELLWARD_COMMAND=" + quote(mark),
             b'if [ -n "$__sw_o" ];then set "-$__sw_o";fi',
         ]
-        if cwd is not None:
-            lines.append(call + b"cd -- " + self.quote(encode_text(cwd)) + b"||exit 125")
-        return b"\n".join(lines) + b"\n"
 
 
 class Busybox(Dialect):
@@ -315,6 +341,24 @@ class Bash(Dialect):
 
     def _begin(self) -> bytes:
         return script("begin.bash.sh").encode()
+
+    def _take_over(self, request: Request, state: str, mark: bytes) -> tuple[bytes, bytes]:
+        match request.holding:
+            case None:
+                return super()._take_over(request, state, mark)
+            case Holding.HELD:
+                return b"", self.call + b"trap - EXIT 62\n"
+            case Holding.TAKEN:
+                first = [b"__sw_K=^0 __sw_H=$PWD", self._read(state, request.state_number), _TRAPS + b"\\__sw_h_", b""]
+                return b"\n".join(first), b"\n".join([*self._took_over(mark), b""])
+
+    def wrapped(self, request: Request, count: int, mark: str) -> bytes:
+        """As of any shell, but for what a shell that holds the state may run without a subshell: bash.sh decides."""
+        if request.holding is Holding.HELD and not (request.cwd is not None or request.env or request.traceless):
+            text = encode_text(request.text)
+            if not (request.merge_stderr or request.stdin_file) and only_program(text):
+                return text
+        return super().wrapped(request, count, mark)
 
     def command(self, request: Request, *, nonce: bytes, count: int, mark: str) -> bytes:
         """As of any shell, but the text comes after the line, as a counted string."""

@@ -23,6 +23,7 @@ class Outcome(NamedTuple):
         event: what became of the shell.
         wrong_cwd: an errno: it was not run, since its directory cannot be entered.
         ended_by: None, or the reason that ``Execution.end`` was given.
+        held: see ``Finished``.
     """
 
     status: int
@@ -30,6 +31,7 @@ class Outcome(NamedTuple):
     event: ShellEvent | None = None
     wrong_cwd: int = 0
     ended_by: str | None = None
+    held: int | None = None
 
 
 class Execution:
@@ -99,7 +101,7 @@ class Execution:
             self._status = event.status
             if self.ended_by is None:
                 happened = None if event.kept else ShellEvent.STATE_UNSAVED
-                self.outcome = Outcome(event.status, event.cwd, happened, wrong_cwd=event.wrong_cwd)
+                self.outcome = Outcome(event.status, event.cwd, happened, wrong_cwd=event.wrong_cwd, held=event.held)
 
     def _died(self, event: Died) -> None:
         self.died = True

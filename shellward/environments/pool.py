@@ -4,6 +4,7 @@ Also the state that a command on one of them begins with. What is run on them is
 """
 
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +14,14 @@ from shellward.core.errors import EnvironmentUnavailable
 from shellward.environments.base import Backend
 from shellward.environments.control import Control
 from shellward.environments.encoding import quote
-from shellward.environments.shell import Shell
+from shellward.environments.shell import Shell, Version
 
 CLOSE_PATIENCE = 3.0
 """Seconds to wait for a shell whose reader is about to find out that it is over."""
 _MOST_IDLE = 64
+_WORTH = 4
+"""So many commands have begun with one state when a shell takes it over: that costs more than reading it, where
+the next one begins with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class Pool:
         self._idle: dict[tuple[str | None, str], list[Shell]] = {}
         self._controls: dict[str | None, Control] = {}
         self._like: dict[Shell, Shell] = {}
+        self._newest: Version | None = None
+        self._asked = 0
         self.default = self._shell("main", state="default")
         self._shells: set[Shell] = {self.default}
 
@@ -111,6 +117,26 @@ class Pool:
             return Start(None, like.cwd)
         return Start(like, like.cwd, like.state_path, number)
 
+    def choose(self, shell: Shell, start: Start) -> None:
+        """Say to a shell of the pool, whose lock is held, which state its next command begins with."""
+        like = start.shell
+        if like is None or not start.saved or like.kind != "bash":
+            shell.wanted, shell.takes = None, False
+            return
+        wanted = Version(start.saved, like.pid, like.saved if start.number is None else start.number)
+        with self._lock:
+            if wanted != self._newest:
+                self._newest, self._asked = wanted, 0
+            self._asked += 1
+            shell.takes = self._asked >= _WORTH
+        shell.wanted = wanted
+
+    def _unfit(self, shell: Shell) -> None:
+        """No shell is to take over a state that one could not hold."""
+        with self._lock:
+            if shell.wanted == self._newest:
+                self._asked = -sys.maxsize
+
     def borrow(self, user: str | None = None, purpose: str = "", *, beside: bool = False) -> Shell:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait.
 
@@ -126,7 +152,7 @@ class Pool:
             return default
         with self._lock:
             idle = self._idle.setdefault((user, purpose), [])
-            shell = idle.pop() if idle else None
+            shell = self._fittest(idle) if idle else None
             if shell is None:
                 place = f"user-{user}" if user else "main"
                 shell = self._shell(f"{purpose or 'pool'}{next(self._numbers)}", state="", place=place, user=user)
@@ -136,8 +162,22 @@ class Pool:
         shell.lock.acquire()
         return shell
 
+    def _fittest(self, idle: list[Shell]) -> Shell:
+        """Take one that holds the default session's state, or none at all; one that holds another has to begin anew."""
+        now = (self.default.state_path, self.default.pid, self.default.saved)
+        best = -1
+        for place in range(len(idle) - 1, -1, -1):
+            held = idle[place].held
+            if held == now:
+                return idle.pop(place)
+            if held is None and best < 0:
+                best = place
+        return idle.pop(best)
+
     def give_back(self, shell: Shell) -> None:
         """End what ``borrow`` began."""
+        if shell.held is not None and not shell.held.number:
+            self._unfit(shell)
         if shell.pooled is not None:
             self._keep(shell.pooled, shell)
         shell.release()

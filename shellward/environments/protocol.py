@@ -21,6 +21,7 @@ _RS = b"\x1e"
 _KEY = 32
 _SPACE = 0x20
 _DIGITS = 3
+_NUMBER = 15
 _READY = re.compile(rb"(\d{1,10}) (\d{1,10}) (\S{1,20}) (-|\d{1,15}) (.*)", re.DOTALL)
 _DIED = re.compile(rb"\d{1,3}")
 
@@ -67,6 +68,8 @@ class Finished(NamedTuple):
         wrong_cwd: an errno, when the directory it was to run in cannot be entered, and it has not run; else 0.
         saved: False when it could not change the state, or ``kept`` is False: the one saved before it holds.
         kept: False when it may have changed the state, and there was no room to save that.
+        held: number of another shell's state that this one holds; 0: it has taken one over and cannot hold it; None: it
+            has not.
     """
 
     status: int
@@ -74,6 +77,7 @@ class Finished(NamedTuple):
     wrong_cwd: int
     saved: bool = True
     kept: bool = True
+    held: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,11 +300,14 @@ class Conversation:
         # Where $PWD does not name the directory, the shell's own "pwd" has told it, with a newline after it.
         told = signs.endswith(b"+")
         wrong = signs[:-1] if told else signs
+        wrong, holds, number = wrong.partition(b"^") if b"^" in wrong else (wrong, b"", b"0")
         failed = wrong.endswith(b"!")
         wrong = wrong[:-1] if failed else wrong
         unsaved = wrong.endswith(b"=")
         wrong = wrong[:-1] if unsaved else wrong
         if not (space and status.isdigit() and wrong.isdigit() and len(status) <= _DIGITS and len(wrong) <= _DIGITS):
+            raise _lost()
+        if not (number.isdigit() and len(number) <= _NUMBER):
             raise _lost()
         self._nonce = b""
         self.phase = Phase.IDLE
@@ -309,7 +316,8 @@ class Conversation:
         saved = not (unsaved or failed)
         if saved:
             self.saved = self.count
-        return Finished(int(status), place.decode("utf-8", "surrogateescape"), int(wrong), saved, not failed)
+        held = int(number) if holds else None
+        return Finished(int(status), place.decode("utf-8", "surrogateescape"), int(wrong), saved, not failed, held)
 
     def _channel_marker(self, fields: bytes) -> Event | None:
         kind, _, rest = fields.partition(b" ")

@@ -5,12 +5,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar, cast
+from dataclasses import replace
+from typing import NamedTuple, TypeVar, cast
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import ShellEvent
 from shellward.environments.base import Backend, Channel, Piece
-from shellward.environments.encoding import Request, script
+from shellward.environments.encoding import Holding, Request, script
 from shellward.environments.execution import MOST_STARTS, Execution, Sink
 from shellward.environments.foreign import foreign
 from shellward.environments.protocol import Conversation, Died, Phase, Ready
@@ -30,6 +31,20 @@ class Silent(EnvironmentUnavailable):
 
 class SilentInMidCall(ConnectionLost, Silent):
     """The same, of something that was sent and may have been done."""
+
+
+class Version(NamedTuple):
+    """A state that a session's shell has saved.
+
+    Attributes:
+        path: where, without the number at its end.
+        pid: of the shell.
+        number: of the command after which; 0: none that was saved.
+    """
+
+    path: str
+    pid: int
+    number: int
 
 
 def within(limit: float, work: Callable[[], T], late: Callable[[T], object] | None = None) -> T:
@@ -120,6 +135,12 @@ class Shell:
         self.closed = False
         self.pooled: tuple[str | None, str] | None = None
         """Of which user, and for what, when it is one of the pool, see ``Pool.borrow``."""
+        self.held: Version | None = None
+        """The state of another shell that this one, which keeps none of its own, holds, as its own process has said."""
+        self.wanted: Version | None = None
+        """The one that its next command begins with. A shell that holds another begins anew before, see ``ensure``."""
+        self.takes = False
+        """It is to take over the wanted one with its next command."""
         self.private = False
         """It runs the room's own scripts, which do not begin with the session's state."""
         self.forgotten = False
@@ -196,6 +217,11 @@ class Shell:
         """Where its state is saved, without the number at its end."""
         return self._conversation.state_path() if self._conversation else ""
 
+    @property
+    def fits(self) -> bool:
+        """Whether its next command can begin here: it holds no state, or the one that is wanted."""
+        return self.held is None or self.held == self.wanted
+
     def ensure(self, limit: float | None = None) -> None:
         """Be ready for a command: open the channel where it is not, take what came since the last one.
 
@@ -212,6 +238,9 @@ class Shell:
         deadline = time.monotonic() + limit
         if self._channel is None:
             self.open_channel(limit)
+        elif self.conversation.phase is Phase.IDLE:  # it holds another state
+            self.conversation.send(Request(text="\\builtin exit"))
+            self.flush(limit)
         while self.conversation.phase is not Phase.IDLE:
             pieces = self.channel.read(max(0.0, deadline - time.monotonic()))
             if pieces is None:
@@ -221,6 +250,9 @@ class Shell:
                 self.close()
                 raise Silent(self._watch.complaint(self._program))
             self._take(pieces)
+        if not self.fits:  # it has not ended
+            self.close()
+            self.ensure(max(0.0, deadline - time.monotonic()))
 
     def warm(self) -> bool:
         """Take what came since the last command, without waiting; whether a command can be sent at once."""
@@ -233,7 +265,7 @@ class Shell:
                 self.close()
         except ConnectionLost:
             self.close()
-        return self._channel is not None and self.conversation.phase is Phase.IDLE
+        return self._channel is not None and self.conversation.phase is Phase.IDLE and self.fits
 
     def open_channel(self, limit: float = START_LIMIT) -> None:
         """Open the channel and say hello, which may take ``limit`` seconds; ``ensure`` waits for the answer."""
@@ -281,12 +313,14 @@ class Shell:
     def note(self, event: Ready) -> None:
         """Remember which shell it is that is there now."""
         self.pid, self.holder = event.pid, event.holder
-        self.kind, self.restored = event.shell, event.state
+        self.kind, self.restored, self.held = event.shell, event.state, None
         self.cwd = event.cwd
         self._watch = _StartWatch()
 
     def begin(self, request: Request, limit: float = START_LIMIT) -> Execution:
         """Send a command, within ``limit`` seconds; ``ensure`` comes first. It is sent once, whatever happens."""
+        if request.state and not self.name:
+            request = replace(request, holding=self._holding(request))
         try:
             self.conversation.send(request)
             self._last = self.conversation.count
@@ -303,6 +337,11 @@ class Shell:
         self.flush(limit)
         self.conversation.prepare()  # while the command runs
         return self.execution
+
+    def _holding(self, request: Request) -> Holding | None:
+        if self.held is not None:
+            return Holding.HELD
+        return Holding.TAKEN if self.takes and not request.traceless else None
 
     def advance(self, execution: Execution, timeout: float | None, sink: Sink) -> bool:
         """Wait for output up to ``timeout`` seconds and hand it to ``sink``.
@@ -330,8 +369,13 @@ class Shell:
         self._last = self.conversation.saved
         if execution.ready is not None:
             self.note(execution.ready)
-        if execution.outcome is not None and execution.outcome.cwd:
-            self.cwd = execution.outcome.cwd
+        outcome = execution.outcome
+        if outcome is not None and outcome.cwd:
+            self.cwd = outcome.cwd
+        if outcome is not None and self.wanted is not None:
+            self.held = None if outcome.held is None else self.wanted._replace(number=outcome.held)
+            if outcome.held:  # a newer one may have been there
+                self.wanted = self.held
         if execution.died and execution.ready is None:
             self.close()
 
@@ -348,6 +392,7 @@ class Shell:
     def close(self) -> None:
         """Release the channel; idempotent. The shell sees the end of its input and saves its state."""
         channel, self._channel = self._channel, None
+        self.held = None
         if channel is not None:
             channel.close()
 

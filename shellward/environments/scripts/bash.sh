@@ -15,7 +15,7 @@
 # Where the limit of open files is lower than that it is raised for this shell, as far as may be.
 exec 250>&1 251>&2 >/dev/null 2>&1 || { builtin ulimit -S -n 256 && exec 250>&1 251>&2 >/dev/null 2>&1; } || exit 123
 builtin shopt -s expand_aliases
-__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N= __sw_E= __sw_K=
+__sw_o= __sw_X= __sw_s=0 __sw_n=0 __sw_q=0 __sw_in= __sw_i= __sw_F= __sw_T= __sw_g= __sw_j=0 __sw_L= __sw_l= __sw_N= __sw_E= __sw_K= __sw_C=
 # A call copies a function's body, and each page that is written after a fork costs a copy: what is seldom needed
 # stands in functions of its own.
 # __sw_r LENGTH NUMBER [KIND WORD]: the command's length and number; kind and first word of one that may be no more
@@ -29,8 +29,9 @@ __sw_r() {
   if [[ $3$__sw_L$__sw_T$__sw_X$! == [/=-]1 && $__sw_o != *k* ]] && { [[ $3$__sw_F == / ]] || __sw_p "$3" "$4"; }; then
     __sw_l=1
   else
-    __sw_b
+    __sw_b "$3"
   fi
+  [[ $__sw_C ]] && __sw_c_
   __sw_z=1
   builtin export SHELLWARD_COMMAND="$__sw_m.$__sw_n;"
   [[ $__sw_o ]] || builtin return "$__sw_s"
@@ -50,8 +51,27 @@ __sw_b() {
     __sw_N=
     builtin return
   fi
+  if [[ $__sw_C ]]; then # the state is another shell's: what might change it runs in a subshell
+    [[ $1 ]] && builtin printf -v __sw_c '(\\builtin trap - EXIT 62;\\command eval %q)' "$__sw_c"
+    builtin return
+  fi
   case $__sw_c in *'('*')'* | *function* | *source* | *eval* | *.[[:blank:]]*) __sw_F=1 ;; esac
   [[ $__sw_c == *exec* && $__sw_f ]] && __sw_u
+}
+# A shell that holds another's state ($__sw_C is its directory, $__sw_O the one before) stands there while a command runs:
+# between two it keeps no file system busy. Where it cannot be entered, what runs is as with a shell that has read the state.
+__sw_c_() {
+  builtin cd -- "$__sw_C" || builtin printf -v PWD %s "$__sw_C"
+  builtin printf -v OLDPWD %s "$__sw_O"
+} 2>/dev/null
+# Says whether this shell, which has read another's state, may hold it: then $__sw_K is "^" and the number of that, and else
+# it is of no use any more. Traps of the user's, -e, -u, -k, -x and -v would act on what runs between commands, and where the
+# first attempt at reading has failed, there may be remains of it.
+__sw_h_() {
+  __sw_z=1
+  if [[ $__sw_i && $__sw_d == 1 && ! $__sw_o$__sw_X$__sw_T ]]; then
+    __sw_K=^$__sw_i __sw_C=$PWD __sw_O=${OLDPWD-}
+  fi
 }
 # After a subshell whose command is no command of the user's: what "$?" was is what it stays.
 __sw_y_() {
@@ -109,6 +129,7 @@ __sw_e() {
   else
     __sw_a "$@"
   fi
+  [[ $__sw_C ]] && builtin cd -- "$__sw_H"
   builtin read -r -N "${__sw_E:-76}" -u 0 __sw_z || builtin exit 125
   __sw_z=${__sw_z: -33:32}
   if [[ $PWD -ef . ]]; then # first, so that the client wakes up once for both
@@ -251,4 +272,4 @@ __sw_t() {
   for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
   for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
 } 2>/dev/null
-builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_d_ __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_k_ __sw_u __sw_y __sw_y_
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_d_ __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_k_ __sw_u __sw_y __sw_y_ __sw_c_ __sw_h_
