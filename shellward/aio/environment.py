@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from shellward.aio.loop import in_thread
 from shellward.aio.process import Process
 from shellward.aio.pty import PtySession
-from shellward.aio.pty_run import carry_out
-from shellward.aio.running import Prepare, follow
+from shellward.aio.pty_run import carry_out as carry_out_at_terminal
+from shellward.aio.running import Prepare, carry_out, follow
 from shellward.aio.session import Session
 from shellward.aio.stream import Stream
 from shellward.core.errors import beside
@@ -305,18 +305,20 @@ class Environment:
         on_output: OnOutput | None,
     ) -> Result:
         """Carry out a checked call on a borrowed shell."""
-        items = follow(self.blocking, borrowed, self._opening, call, chunks=on_output is not None, prepare=self.prepare)
+        if on_output is None:
+            return await carry_out(self.blocking, borrowed, self._opening, call, self.prepare)
+        items = follow(self.blocking, borrowed, self._opening, call, self.prepare)
         async with aclosing(items):
             async for item in items:
                 if isinstance(item, Result):
                     return item
-                if on_output is not None and inspect.isawaitable(answer := on_output(item)):
+                if inspect.isawaitable(answer := on_output(item)):
                     await answer
         raise AssertionError("a command ended without a result")
 
     def stream_on(self, borrowed: AbstractAsyncContextManager[Shell], call: Call) -> Stream:
         """Follow a checked call on a borrowed shell."""
-        return Stream(follow(self.blocking, borrowed, self._opening, call, chunks=True, prepare=self.prepare))
+        return Stream(follow(self.blocking, borrowed, self._opening, call, self.prepare))
 
     async def asked(self, work: Callable[[], T]) -> T:
         """Do in a thread what, behind a gate, somebody may be asked about; cancelled, it is asked no longer."""
@@ -329,7 +331,7 @@ class Environment:
     async def run_at_terminal(self, begins: "Callable[[], PtyRun]", on_output: OnOutput | None) -> Result:
         """Start a checked call at a terminal, and follow it to its end."""
         run = await self._opened(begins, lambda run: run.session.close())
-        return await carry_out(run, on_output, self.asked)
+        return await carry_out_at_terminal(run, on_output, self.asked)
 
     async def _opened(self, opens: Callable[[], T], undo: Callable[[T], None]) -> T:
         opened: list[T] = []
