@@ -131,11 +131,15 @@ class Pool:
             shell.takes = self._asked >= _WORTH
         shell.wanted = wanted
 
-    def _unfit(self, shell: Shell) -> None:
-        """No shell is to take over a state that one could not hold."""
+    def _see_held(self, shell: Shell) -> None:
+        """Have no shell take over what this one could not, or found to be another: a second client saves there, too."""
+        if shell.held is None or shell.held == shell.wanted:
+            return
         with self._lock:
             if shell.wanted == self._newest:
                 self._asked = -sys.maxsize
+        if shell.held.number:
+            shell.wanted = shell.held
 
     def borrow(self, user: str | None = None, purpose: str = "", *, beside: bool = False) -> Shell:
         """Have a shell to oneself: the default session's when it is free, else one of the pool. Does not wait.
@@ -176,8 +180,7 @@ class Pool:
 
     def give_back(self, shell: Shell) -> None:
         """End what ``borrow`` began."""
-        if shell.held is not None and not shell.held.number:
-            self._unfit(shell)
+        self._see_held(shell)
         if shell.pooled is not None:
             self._keep(shell.pooled, shell)
         shell.release()

@@ -339,6 +339,8 @@ class Shell:
         return self.execution
 
     def _holding(self, request: Request) -> Holding | None:
+        if not self.fits:
+            raise RuntimeError("a shell was not made ready for the state that its command begins with")
         if self.held is not None:
             return Holding.HELD
         return Holding.TAKEN if self.takes and not request.traceless else None
@@ -374,8 +376,6 @@ class Shell:
             self.cwd = outcome.cwd
         if outcome is not None and self.wanted is not None:
             self.held = None if outcome.held is None else self.wanted._replace(number=outcome.held)
-            if outcome.held:  # a newer one may have been there
-                self.wanted = self.held
         if execution.died and execution.ready is None:
             self.close()
 

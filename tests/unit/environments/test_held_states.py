@@ -151,7 +151,12 @@ def test_a_shell_that_is_lost_holds_nothing(env: Environment, end: str) -> None:
         while shell.warm() and time.monotonic() < until:
             time.sleep(0.01)
         assert env.run("echo $X").stdout == "1\n"
-        assert env.run("sleep 30", timeout=0.2).timed_out
+        seconds = f"600.{os.getpid()}"
+        for command in (f"sleep {seconds}", f"/bin/sleep {seconds}"):
+            shell = hold(env)
+            result = env.run(command, timeout=0.3)
+            assert (result.timed_out, result.exit_code, shell.held) == (True, 124, None)
+            assert command not in env.run("ps -eo args").stdout.splitlines()
         assert env.run("echo $X").stdout == "1\n"
 
 
