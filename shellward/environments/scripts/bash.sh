@@ -217,9 +217,9 @@ __sw_k() {
     builtin jobs -p
     builtin printf '#jobs\n__sw_i=%s\n' "$__sw_n"
   } 2>/dev/null >|"$__sw_f.$__sw_j" || __sw_K=!
-  [[ ! $__sw_K ]] || __sw_k_
+  [[ ! $__sw_K ]] || __sw_ke
 }
-__sw_k_() {
+__sw_ke() {
   builtin : >|"$__sw_f.$__sw_j"
   __sw_j=$(((__sw_j + 3) & 3)) __sw_L=
 } 2>/dev/null
@@ -250,11 +250,12 @@ __sw_v() {
   builtin printf -v __sw_v '%s\n' "${__sw_a[@]}"
   builtin unset -v __sw_a
 } 2>/dev/null
-# Prints the functions. Their text may not be readable without the option that it was read with.
+# Prints the functions, each with a line for its attributes. Their text may not be readable without the option that it was
+# read with.
 __sw_k_() {
   builtin echo '#functions'
   [[ :$BASHOPTS: == *:extglob:* ]] && builtin echo 'builtin shopt -s extglob'
-  builtin declare -f && builtin declare -Fx
+  builtin declare -f
 }
 # Options as they were, for a shell that takes over: $__sw_S holds those of set, $__sw_B those of shopt.
 __sw_t() {
@@ -272,4 +273,4 @@ __sw_t() {
   for __sw_z in ${BASHOPTS}; do [[ :$__sw_B: == *:$__sw_z:* ]] || builtin shopt -u "$__sw_z"; done
   for __sw_z in $__sw_B; do builtin shopt -s "$__sw_z"; done
 } 2>/dev/null
-builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_d_ __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_k_ __sw_u __sw_y __sw_y_ __sw_c_ __sw_h_
+builtin readonly -f __sw_a __sw_b __sw_v_ __sw_r __sw_p __sw_d __sw_d_ __sw_e __sw_i_ __sw_w __sw_x __sw_t __sw_v __sw __sw_al __sw_k __sw_k_ __sw_ke __sw_u __sw_y __sw_y_ __sw_c_ __sw_h_

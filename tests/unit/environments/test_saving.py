@@ -183,6 +183,15 @@ def test_older_jobs_stay_when_programs_ran_since(env: Environment) -> None:
     os.kill(job, 0)
 
 
+def test_what_cannot_be_saved_whole_leaves_the_state_before_it(env: Environment) -> None:
+    env.run("z=1").check()  # one of the last in a list by names
+    assert env.run("trap '' XFSZ; ulimit -S -f 1; B=2").shell is ShellEvent.STATE_UNSAVED
+    for _ in range(6):
+        assert env.run("B=3").shell is ShellEvent.STATE_UNSAVED
+    lose_the_shell(env)
+    assert env.run("echo $z").stdout == "1\n"
+
+
 def test_overlapping_commands_begin_with_the_state_before_the_programs(env: Environment) -> None:
     env.run("X=1")
     for _ in range(5):
