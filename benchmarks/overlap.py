@@ -19,6 +19,8 @@ from shellward.environments import Environment
 
 _FEW: Final = 100
 _MANY: Final = 10_000
+_WARM: Final = 6
+"""Commands of each caller that are not counted, in which shells open, and take the state over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +32,30 @@ class Load:
         median: seconds that a command took.
         worst: seconds of which 99 % took less.
         share: commands of the busiest caller to those of the least busy one.
+        cost: processor time of a command in seconds, the client's and its shell's: says most where the machine is busy.
     """
 
     rate: float
     median: float
     worst: float
     share: float
+    cost: float
 
 
-def _load(took: list[list[float]], seconds: float) -> Load:
+def _spent(environment: Environment) -> float:
+    """Return the seconds of processor time that this client and the shells of an environment have used."""
+    shells = environment._pool.shells()  # noqa: SLF001  # nobody else knows them
+    said = environment.run("cat " + " ".join(f"/proc/{shell.pid}/stat" for shell in shells if shell.pid)).check().stdout
+    ticks = sum(int(each) for line in said.splitlines() for each in line.rpartition(")")[2].split()[11:15])
+    return time.process_time() + ticks / 100
+
+
+def _load(took: list[list[float]], seconds: float, spent: float) -> Load:
     everything = sorted(itertools.chain.from_iterable(took))
     counts = [len(each) for each in took]
     worst = everything[min(len(everything) - 1, len(everything) * 99 // 100)]
-    return Load(len(everything) / seconds, statistics.median(everything), worst, max(counts) / max(1, min(counts)))
+    share = max(counts) / max(1, min(counts))
+    return Load(len(everything) / seconds, statistics.median(everything), worst, share, spent / len(everything))
 
 
 def threads(environment: Environment, command: str, callers: int, seconds: float) -> Load:
@@ -51,7 +64,9 @@ def threads(environment: Environment, command: str, callers: int, seconds: float
     gate = threading.Barrier(callers + 1)
 
     def work(mine: list[float]) -> None:
-        environment.run(command)
+        for _ in range(_WARM):
+            environment.run(command)
+        gate.wait()
         gate.wait()
         until = time.perf_counter() + seconds
         while (began := time.perf_counter()) < until:
@@ -62,19 +77,24 @@ def threads(environment: Environment, command: str, callers: int, seconds: float
     for each in running:
         each.start()
     gate.wait()
+    before = _spent(environment)
+    gate.wait()
     began = time.perf_counter()
     for each in running:
         each.join()
-    return _load(took, time.perf_counter() - began)
+    took_in_all = time.perf_counter() - began
+    return _load(took, took_in_all, _spent(environment) - before)
 
 
 def tasks(environment: Environment, command: str, callers: int, seconds: float) -> Load:
     """Have tasks of asyncio do the same."""
     took: list[list[float]] = [[] for _ in range(callers)]
 
-    async def main() -> float:
+    async def main() -> tuple[float, float]:
         place = aio.Environment(environment)
-        await asyncio.gather(*(place.run(command) for _ in range(callers)))
+        for _ in range(_WARM):
+            await asyncio.gather(*(place.run(command) for _ in range(callers)))
+        before = await asyncio.to_thread(_spent, environment)
         start = time.perf_counter()
 
         async def work(mine: list[float]) -> None:
@@ -83,9 +103,10 @@ def tasks(environment: Environment, command: str, callers: int, seconds: float) 
                 mine.append(time.perf_counter() - began)
 
         await asyncio.gather(*(work(each) for each in took))
-        return time.perf_counter() - start
+        took_in_all = time.perf_counter() - start
+        return took_in_all, await asyncio.to_thread(_spent, environment) - before
 
-    return _load(took, asyncio.run(main()))
+    return _load(took, *asyncio.run(main()))
 
 
 def beside(environment: Environment, samples: int) -> float:
@@ -152,7 +173,7 @@ def main() -> None:
 
 def _loads(kind: str, environment: Environment, command: str, seconds: float) -> None:
     one = threads(environment, command, 1, seconds)
-    _print(f"{kind}: one thread", f"{one.rate:.0f}/s", 1.0, "1")
+    _print(f"{kind}: one thread", f"{one.rate:.0f}/s, {one.cost * 1000:.2f} ms", 1.0, "1")
     for callers in (8, 64):
         load = threads(environment, command, callers, seconds)
         _print(f"{kind}: {callers} threads to one", f"{load.rate:.0f}/s", load.rate / one.rate, ">= 1")
@@ -163,9 +184,18 @@ def _loads(kind: str, environment: Environment, command: str, seconds: float) ->
             "<= 20",
         )
         _print(f"{kind}: {callers} threads, largest to least share", "", load.share, "<= 3")
+        _print(
+            f"{kind}: {callers} threads, processor time to one", f"{load.cost * 1000:.2f} ms", load.cost / one.cost, "-"
+        )
         again = tasks(environment, command, callers, seconds)
         _print(
             f"{kind}: {callers} tasks of asyncio to threads", f"{again.rate:.0f}/s", again.rate / load.rate, ">= 0.7"
+        )
+        _print(
+            f"{kind}: {callers} tasks, processor time to threads",
+            f"{again.cost * 1000:.2f} ms",
+            again.cost / load.cost,
+            "-",
         )
 
 

@@ -28,8 +28,15 @@ def saved(env: Environment) -> int:
 
 def lose_the_shell(env: Environment) -> None:
     pid = int(env.run("echo $$").stdout)
+    kill(env, pid)
+
+
+def kill(env: Environment, pid: int) -> None:
+    """Kill the default session's shell, and wait until its end is known here."""
     os.kill(pid, signal.SIGKILL)
-    time.sleep(0.05)
+    until = time.monotonic() + 30
+    while env._pool.default.warm() and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +129,7 @@ def test_what_runs_beside_a_program(env: Environment, setup: str) -> None:
     pid = env.run("echo $$").stdout.strip()
     env.run(f"env kill -USR1 {pid}" if "USR1" in setup else "echo $r")
     env.run("/bin/true")
-    os.kill(int(pid), signal.SIGKILL)
-    time.sleep(0.05)
+    kill(env, int(pid))
     assert env.run("set +x; echo $n").stdout == "1\n"
 
 
