@@ -136,9 +136,6 @@ def _place(path: bytes, number: int | None) -> bytes:
     return b"__sw_from=%s __sw_to=%s\n" % (path, b"" if number is None else b"%d" % number)
 
 
-_TRAPS: Final = b"trap '__sw_x \"$@\"' EXIT\ntrap 'exit 124' 62\n"
-
-
 class Dialect:
     """How one family of shells is spoken to: bash, or any other POSIX shell."""
 
@@ -171,11 +168,12 @@ class Dialect:
             + self.out,
             b"\n",
         )
+        traps = b"trap '__sw_x \"$@\"' EXIT\ntrap 'exit 124' 62\n"
         parts = (
             self._definitions(),
             self._state(self.quote(encode_text(state)), mark.encode()),
             self._begin(),
-            _TRAPS,
+            traps,
         )
         return b"".join(parts + ready)
 
@@ -236,7 +234,10 @@ class Dialect:
                 first, before = self._take_over(request, request.state, number)
                 run = before + run
             run = b"(" + run + (b")||\\__sw_y_" if request.traceless else b")")
-        return first + (run if request.cwd is None else self._with_cwd(request.cwd, run))
+        if request.cwd is not None:
+            run = self._with_cwd(request.cwd, run)
+        # Read as one, before there are aliases of the state's.
+        return b"{ " + first + run + b"\n}" if first else run
 
     def _with_cwd(self, cwd: str, run: bytes) -> bytes:
         place = self.quote(encode_text(cwd))
@@ -349,7 +350,7 @@ class Bash(Dialect):
             case Holding.HELD:
                 return b"", self.call + b"trap - EXIT 62\n"
             case Holding.TAKEN:
-                first = [b"__sw_K=^0 __sw_H=$PWD", self._read(state, request.state_number), _TRAPS + b"\\__sw_h_", b""]
+                first = [b"__sw_K=^0 __sw_H=$PWD", self._read(state, request.state_number), b"\\__sw_h_", b""]
                 return b"\n".join(first), b"\n".join([*self._took_over(mark), b""])
 
     def wrapped(self, request: Request, count: int, mark: str) -> bytes:

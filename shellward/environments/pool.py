@@ -123,7 +123,7 @@ class Pool:
         if like is None or not start.saved or like.kind != "bash":
             shell.wanted, shell.takes = None, False
             return
-        wanted = Version(start.saved, like.pid, like.saved if start.number is None else start.number)
+        wanted = Version(start.saved, like.pid, start.number or 0)
         with self._lock:
             if wanted != self._newest:
                 self._newest, self._asked = wanted, 0

@@ -240,7 +240,8 @@ class Shell:
             self.open_channel(limit)
         elif self.conversation.phase is Phase.IDLE:  # it holds another state
             self.conversation.send(Request(text="\\builtin exit"))
-            self.flush(limit)
+            with suppress(ConnectionLost):  # which is read below
+                self.flush(limit)
         while self.conversation.phase is not Phase.IDLE:
             pieces = self.channel.read(max(0.0, deadline - time.monotonic()))
             if pieces is None:

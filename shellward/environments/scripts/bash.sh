@@ -69,6 +69,8 @@ __sw_c_() {
 # first attempt at reading has failed, there may be remains of it.
 __sw_h_() {
   __sw_z=1
+  builtin trap '__sw_x "$@"' EXIT
+  builtin trap 'exit 124' 62
   if [[ $__sw_i && $__sw_d == 1 && ! $__sw_o$__sw_X$__sw_T ]]; then
     __sw_K=^$__sw_i __sw_C=$PWD __sw_O=${OLDPWD-}
   fi

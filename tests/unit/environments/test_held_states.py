@@ -93,6 +93,19 @@ def test_what_overlaps_leaves_nothing_there(env: Environment, change: str) -> No
     assert (after.stdout, after.stderr, after.exit_code) == (before.stdout, before.stderr, before.exit_code)
 
 
+def test_names_that_the_lines_between_commands_use(env: Environment) -> None:
+    env.run("X=1; exit() { X=4; }; cd() { X=7; }; alias exit='X=3 #' cd='X=6 #'").check()
+    with env.stream("sleep 600"):
+        shell = hold(env)
+        assert [env.run("echo $X").stdout for _ in range(3)] == ["1\n"] * 3
+        assert held(env)
+        pid = shell.pid
+    env.run("X=8").check()
+    with env.stream("sleep 600"):
+        assert env.run("echo $X").stdout == "8\n"
+        assert shell.pid != pid
+
+
 @pytest.mark.parametrize("name", ["true() { X=changed; }", "alias true='X=changed'", "echo() { X=changed; }"])
 def test_what_looks_like_a_program_and_is_none_runs_beside_the_state(env: Environment, name: str) -> None:
     env.run(f"X=1; {name}").check()
