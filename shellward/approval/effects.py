@@ -163,8 +163,10 @@ def _archive(call: Call) -> Iterator[list[str]]:
 
 
 def _image(call: Call) -> Iterator[list[str]]:
-    """``qemu-img convert .. to``, ``qemu-img dd of=to``."""
+    """``qemu-img convert .. to``, ``qemu-img dd of=to``, ``qemu-img create disk``."""
     words = call.argv[1:]
+    if words[:1] == ["create"]:
+        yield from ([">", word] for word in operands(words, "fobBFu") if word.startswith("/dev/"))
     at = next((at for at, word in enumerate(words) if word in {"convert", "dd"}), None)
     if at is None:
         return

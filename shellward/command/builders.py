@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.environ import BUILT_WITH
 from shellward.command.loading import seek, texts
 from shellward.command.operands import has, operands, short_values
 from shellward.command.trees import cloned, runs_from_tree
@@ -157,8 +158,9 @@ def _makefiles(t: Tracer, inv: Invocation) -> None:
             _recipes(t, inv, word[7:])
         if word == "--eval" and at + 1 < len(argv):
             _recipes(t, inv, argv[at + 1])
-        if word.startswith(("SHELL=", "MAKE=")) and " " in word:
-            t.run_text(word.partition("=")[2], inv.span, via=(*inv.via, "make"))
+        name, _, value = word.partition("=")
+        if name in BUILT_WITH and " " in value:
+            t.run_text(value, inv.span, via=(*inv.via, "make"))
     if not any(w.startswith(("-f", "--file", "--eval")) for w in argv):
         found = (seek(t.state, name) for name in ("GNUmakefile", "makefile", "Makefile"))
         content = next(filter(None, found), None)

@@ -28,6 +28,9 @@ LOADERS = frozenset(
 )
 """Variables of which an assignment before a command is looked at as ``env`` is."""
 _EDITS = ("VISUAL", "EDITOR")
+BUILT_WITH = ("SHELL", "MAKE", "CC", "CXX", "CPP", "AR", "AS", "LD", "NM", "RANLIB", "STRIP", "RM", "FC", "LEX", "YACC",
+              "INSTALL", "OBJCOPY", "PKG_CONFIG")  # fmt: skip
+"""Variables that name the programs a build runs."""
 _RUN_BY: dict[str, tuple[str, ...]] = {
     "git": (
         *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER", "GIT_EDITOR", *_EDITS),
@@ -40,7 +43,9 @@ _RUN_BY: dict[str, tuple[str, ...]] = {
     "rsync": ("RSYNC_RSH",),
     "ssh": ("SSH_ASKPASS",),
     "sudo": ("SUDO_ASKPASS",),
-    "make": ("SHELL",),
+    **dict.fromkeys(
+        ("make", "gmake", "bmake", "configure", "cmake", "meson", "cargo", "go", "pip", "gem", "npm"), BUILT_WITH
+    ),
     "xdg-open": ("BROWSER",),
 }
 """Variables whose value a program runs, by program."""

@@ -244,7 +244,7 @@ def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``go run file``: a program that this line wrote."""
     if inv.argv[1:2] == ["run"]:
         for word in inv.argv[2:6]:
-            content = seek(t.state, word) if word.endswith(".go") else None
+            content = seek(t.state, word) if word.endswith(".go") or word.startswith("/dev/fd/") else None
             content = inv.stdin if word in STDIN_PATHS else content
             if content:
                 t.run_code("go", content, inv, [])
@@ -272,7 +272,7 @@ PROGRAMS: dict[str, Handler] = {
  "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible, "ansible-console": _ansible_console,
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
-    **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),
+    **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant", "coder", "devpod", "daytona", "gitpod", "doctl"], _REMOTE),
     **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
     **dict.fromkeys(["npm", "pnpm", "yarn", "composer"], project(_PACKAGED)),
 }  # fmt: skip

@@ -346,6 +346,7 @@ class Runner(ABC):
             via: the wrappers around it.
             quiet: do not report code that is entirely unknown.
         """
+        text = text.replace("\0", "")
         if not text.strip():
             return ""
         if OPEN in text or self.decoded:

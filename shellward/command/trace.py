@@ -115,7 +115,7 @@ class Tracer(Storer):
         self.input = given
         self.state.undo(mark)
         if part.kind == "$":
-            return printed.rstrip("\n")
+            return printed.replace("\0", "").rstrip("\n")
         self.substitutions += 1
         path = f"/dev/fd/{63 - self.substitutions % 50}-{self.substitutions}"
         if part.kind == ">":
