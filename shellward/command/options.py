@@ -61,6 +61,7 @@ _OWN_SWITCHES = {
     "gsutil": frozenset(("-m", "-D", "-d")),
     "vagrant": frozenset(("-t",)),
     "bq": frozenset(("-t", "-d", "-m")),
+    "bosh": frozenset(("-n",)),
 }
 """The same by tool, where the letter means something else for others."""
 
