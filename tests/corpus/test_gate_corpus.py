@@ -85,6 +85,8 @@ def test_own_corpus():
         ("nineteenth_harmless.jsonl", 1.0),
         ("twentieth_dangerous.jsonl", 0.99),
         ("twentieth_harmless.jsonl", 1.0),
+        ("twentyfirst_dangerous.jsonl", 0.99),
+        ("twentyfirst_harmless.jsonl", 1.0),
         ("programs_dangerous.jsonl", 0.97),
         ("programs_harmless.jsonl", 1.0),
     ],

@@ -23,8 +23,8 @@ RULES: tuple[Rule, ...] = (
          ("mkfs.ext4 disk.img", "mkfs.ext4 -n /dev/sdb", "mke2fs -n /dev/sdb1", "mkfs -t ext4 -n /dev/sdb1", "mkfs.xfs -N /dev/sdb1", "mkfs.ext4 -V", "mke2fs -V", "mkfs -V", "mkfs -VV -t ext4 /dev/sdb1", "mkfs.btrfs --version", "mkswap -V"), checks.formats),
     Rule("disks.wipefs", "wipefs", r" --(?:all|offset)\b", "erases file system signatures", _H, _GONE, ("wipefs -a /dev/sdc", "wipefs -af /dev/sdc", "wipefs -o 0x438 /dev/sdc"), ("wipefs /dev/sdc", "wipefs -n -a /dev/sdc", "wipefs -a /tmp/x.img", "wipefs -f /dev/sdc"), checks.not_image),
     Rule(
-        "disks.partition", "fdisk gdisk cfdisk sgdisk parted sfdisk cgdisk partprobe partx kpartx fatresize", "", "changes a partition table", _H, _GONE,
-        ("fdisk /dev/sdb", "parted /dev/sdb mklabel gpt", "sfdisk /dev/sdb < t", "sgdisk -Z /dev/sdb", "echo ',,L' | sfdisk /dev/sdb", "sgdisk -n 1:0:0 -p /dev/sdb", "fdisk -n /dev/sdb", "parted -s /dev/sdb print rm 1", "partx -d /dev/sdb", "sgdisk /dev/sdb --largest-new=1"),
+        "disks.partition", "growpart fdisk gdisk cfdisk sgdisk parted sfdisk cgdisk partprobe partx kpartx fatresize", "", "changes a partition table", _H, _GONE,
+        ("fdisk /dev/sdb", "growpart /dev/sda 1", "parted /dev/sdb mklabel gpt", "sfdisk /dev/sdb < t", "sgdisk -Z /dev/sdb", "echo ',,L' | sfdisk /dev/sdb", "sgdisk -n 1:0:0 -p /dev/sdb", "fdisk -n /dev/sdb", "parted -s /dev/sdb print rm 1", "partx -d /dev/sdb", "sgdisk /dev/sdb --largest-new=1"),
         ("fdisk -l", "fdisk -l /dev/sda", "fdisk -x /dev/sda", "parted -l", "parted /dev/sda print", "parted -s /dev/sda unit MiB print free", "sfdisk -d /dev/sda", "sfdisk -n /dev/sda", "sfdisk /tmp/x.img", "sgdisk -p /dev/sda", "sgdisk -i 1 /dev/sda", "sgdisk --backup=b.bin /dev/sda", "sgdisk -P -Z /dev/sda", "partx --show /dev/sda", "partprobe -d /dev/sda", "kpartx -l /dev/sda"),
         checks.changes_table,
     ),

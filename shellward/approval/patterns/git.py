@@ -26,11 +26,11 @@ _ALL: tuple[Rule, ...] = (
          ("git push origin a:b", "git push git@h:o/r.git main", 'git push origin "$a:$b"', "git push origin :", 'git push -n origin ":$x"', 'git fetch origin ":$x"'), when=lambda call: _pushes(call, ":", "+:") or call.args.has("--delete")),
     Rule("git.branch-delete", "git", r"^git branch (?:.* )?-D\b|^git branch (?=.*--delete\b).*--force\b|^git branch (?:.* )?-(?:M|C)\b|^git branch (?:.* )?--force -- \S+ \S+", "deletes or overwrites a branch, merged or not", _M, _UNREACHABLE,
          ("git branch -D x", "git branch --delete --force x", "git branch -df x", "git branch -f main HEAD~3"), ("git branch -d x", "git branch -m a b", "git branch --list")),
-    Rule("git.checkout-force", "git", r"^git (?:checkout|switch) (?:.* )?--(?:force|discard-changes)\b", "changes branch and throws away changes", _H, _WORK, ("git checkout -f main", "git switch -f main", "git switch --discard-changes x"), ("git checkout main", "git checkout -b x", "git switch -cf")),
+    Rule("git.checkout-force", "git", r"^git (?:checkout|switch) (?:.* )?--(?:force|discard-changes)\b", "changes branch and throws away changes", _H, _WORK, ("git checkout -f main", "git switch -f main", "git switch --discard-changes x"), ("git checkout main", "git checkout -- package-lock.json", "git checkout -- dist", "git checkout -b x", "git switch -cf")),
     Rule("git.checkout-files", "git", r"^git checkout .*--(?: |$)", "overwrites files with committed ones", _M, _WORK, ("git checkout -- f", "git checkout .", "git checkout HEAD -- a.txt", "git checkout HEAD~1 src/a.py", "git checkout --pathspec-from-file=x"),
-         ("git checkout main", "git checkout -b x", "git checkout --recurse-submodules=checkout main", "git checkout -t origin/x", "git checkout -p"), when=lambda call: _overwrites(call.argv, call.args.operands, call.args.has("-b", "-B", "--orphan", "--patch", "-l", "--detach", "--track", "--force"), call.args.has("--pathspec-from-file"))),
+         ("git checkout main", "git checkout -b x", "git checkout --recurse-submodules=checkout main", "git checkout -t origin/x", "git checkout -p"), when=lambda call: not _made_again(call) and _overwrites(call.argv, call.args.operands, call.args.has("-b", "-B", "--orphan", "--patch", "-l", "--detach", "--track", "--force"), call.args.has("--pathspec-from-file"))),
     Rule("git.checkout-reset", "git", r"^git (?:checkout (?:.* )?-B=|switch (?:.* )?--force-create=)", "moves an existing branch", _M, _UNREACHABLE, ("git checkout -B main origin/x", "git switch -C main"), ("git checkout -b x",)),
-    Rule("git.restore", "git", r"^git restore ", "overwrites files with committed ones", _M, _WORK, ("git restore f", "git restore --worktree --staged .", "git restore -s HEAD~1 f"), ("git restore --staged f", "git restore -S ."), unless=r"^git restore (?=.*--staged)(?!.*--worktree)|--patch"),
+    Rule("git.restore", "git", r"^git restore ", "overwrites files with committed ones", _M, _WORK, ("git restore f", "git restore --worktree --staged .", "git restore -s HEAD~1 f"), ("git restore --staged f", "git restore -S .", "git restore Cargo.lock", "git restore poetry.lock yarn.lock"), when=lambda call: not _made_again(call), unless=r"^git restore (?=.*--staged)(?!.*--worktree)|--patch"),
     Rule("git.stash-drop", "git", r"^git stash (?:drop|clear)\b", "deletes stashed changes", _M, _WORK, ("git stash drop", "git stash clear"), ("git stash", "git stash pop", "git stash show -p", "git stash list")),
     Rule("git.reflog", "git", r"^git reflog (?:delete|expire (?:.* )?--(?:expire|expire-unreachable|all|stale-fix)|drop)", "deletes the log of where branches were", _H, _UNREACHABLE, ("git reflog expire --expire=now --all", "git reflog delete HEAD@{1}"), ("git reflog", "git reflog show")),
     Rule("git.gc", "git", r"^git (?:gc (?:.* )?--(?:prune(?:=(?!never)|\b)|aggressive)|prune(?: --expire=\S*)?(?: --progress)?(?: --verbose)? --|repack (?:.* )?-\w*[ad])", "collects unreachable commits at once", _M, "What a reflog or fsck could bring back is gone.", ("git gc --prune=now", "git gc --prune=now --aggressive", "git prune"), ("git gc", "git prune -n", "git gc --auto"), unless="prune=never"),
@@ -54,6 +54,12 @@ def _pushes(call: Call, *marks: str) -> tuple[str, ...]:
     """What is pushed with one of the marks before it; what follows the mark may be unknown."""
     words = call.args.operands if call.args.has("--repo") else call.args.operands[1:]
     return tuple(word for word in words if any(word.startswith(mark) and len(word) > len(mark) for mark in marks))
+
+
+def _made_again(call: Call) -> bool:
+    """Tell whether all that is named are lock files or products of a build."""
+    named = call.argv[call.argv.index("--") + 1 :] if "--" in call.argv else call.args.operands
+    return bool(named) and all(call.kind(word) is Kind.BUILD for word in named)
 
 
 def _overwrites(argv: list[str], operands: list[str], other: bool, from_file: bool) -> bool:

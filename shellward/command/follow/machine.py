@@ -59,7 +59,7 @@ from shellward.command.follow.things import (
     text,
     truth,
 )
-from shellward.command.values import OPEN, unknown
+from shellward.command.values import are_names, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,7 +104,7 @@ class Machine(Branching):
     def follow(self, node: Node) -> None:
         """Follow a whole program, then the functions that nothing has called."""
         lines: list[str | None] = [None]
-        if (self.start.lines or self.language == "awk") and self.start.stdin and OPEN not in self.start.stdin:
+        if (self.start.lines or self.language == "awk") and self.start.stdin and are_names(self.start.stdin):
             lines = [*self.start.stdin.splitlines()[:20]] or lines
         for line in lines:
             self.current = line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shellward.command.values import CUT, LIMIT, OPEN, unknown
+from shellward.command.values import CUT, LIMIT, OPEN, are_names, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,7 +249,7 @@ def elements(thing: object) -> list[object]:  # noqa: PLR0911
         return thing
     if isinstance(thing, dict):
         return list(thing)
-    if isinstance(thing, Ref) and thing.path == "stdin" and OPEN not in thing.text:
+    if isinstance(thing, Ref) and thing.path == "stdin" and are_names(thing.text):
         return list(thing.text.splitlines())
     if isinstance(thing, Bytes) and OPEN not in thing:
         return list(map(ord, thing))
