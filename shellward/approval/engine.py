@@ -122,10 +122,14 @@ def _is_cmdlet(name: str) -> bool:
     return name[:1].isupper() and "-" in name and _CMDLET.match(name) is not None
 
 
+_OWN_TOOLS = frozenset(("poetry", "pipenv", "pdm", "hatch", "rye", "uv", "bundle"))
+"""They run what the project itself brings along."""
+
+
 def _is_unruled(inv: Invocation) -> bool:
     """Tell whether a program without rules takes something away by the words of its path."""
     name = inv.name
-    if name in _INDEX or name in EFFECTS or not destroys(inv.argv):
+    if name in _INDEX or name in EFFECTS or not destroys(inv.argv) or not _OWN_TOOLS.isdisjoint(inv.via):
         return False
     return name not in handlers.names() and not (len(name) > 3 and name[:-1] in _INDEX)  # a slip of the hand: awss
 
@@ -214,7 +218,7 @@ def _judge(inv: Invocation, found: dict[Deed, Finding], work: Work, packs: Packs
     if rules and IN_NEW_CONTAINER in inv.notes:
         rules = tuple(rule for rule in rules if not rule.id.startswith(_OF_THE_CONTAINER))
     matched = [(rule, affects) for rule in rules if (affects := apply(rule, call)) is not None]
-    if rules and not matched and call.args.path and destroys(inv.argv) and not _taken_back(rules, call):
+    if rules and not matched and destroys(inv.argv) and call.args.path and not _taken_back(rules, call):
         matched = [(rule, ()) for rule in _ANY]
     for rule, affects in matched:
         work.left -= 10

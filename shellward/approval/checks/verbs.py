@@ -14,6 +14,9 @@ _DESTROYS = re.compile(
     r"|(?:Delete|Destroy|Terminate|Purge)[A-Z][A-Za-z]*|--(?:delete|purge|erase|wipe)-all(?:-[a-z]+)?"
 )
 """A word of a path that takes something away for good: ``delete``, ``vm-destroy``, ``app:purge``, ``deleteClient``."""
+_HINT = re.compile(rf"(?i){_VERB}").search
+"""Looked for first: most commands have none of them."""
+_ALL = 600
 _LONGEST = 60
 """Characters of the longest word that is looked at."""
 _DEPTH = 3
@@ -51,6 +54,10 @@ def destroys(argv: list[str]) -> bool:
     name = program.rpartition("/")[2]
     if name in _ABOUT_WORDS or "." in name or (name != program and program[0] not in "/~"):
         return False
+    return _HINT(" ".join(argv[1:10])[:_ALL]) is not None and _by_path(argv)
+
+
+def _by_path(argv: list[str]) -> bool:
     words = 0
     before = ""
     for word in argv[1:10]:

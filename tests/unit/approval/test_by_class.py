@@ -80,6 +80,7 @@ HARMLESS = [
     "mkdir delete",
     "echo purge all",
     "./manage purge",
+    "poetry run tool delete x",
     "find . -name '*.pyc' | perl -lne unlink",
     "find . -name '*.py' | perl -lne 'print if /x/'",
     """find . -name '*.py' | awk '{print "wc -l " $0}'""",
