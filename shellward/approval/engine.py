@@ -148,11 +148,12 @@ def is_harmless(call: Call) -> bool:
     argv = call.argv
     if call.name[:1] in "@><" or call.name in _KEEP_HELP:
         return False
-    for word in argv[1:]:
-        if word == "--":
-            break
-        if word in _HELP:
-            return True
+    if not _HELP.isdisjoint(argv):
+        for word in argv[1:]:
+            if word == "--":
+                break
+            if word in _HELP:
+                return True
     if len(argv) > 1 and (
         argv[1] in {"help", "--version"}
         or (argv[-1] in {"help", "-h"} and (call.args.path or call.args.subs or len(argv) == 2))
@@ -286,7 +287,7 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
             break
     if traced.problems:
         _problems(traced.problems, found)
-    return tuple(sorted(found.values(), key=lambda finding: finding.span))
+    return tuple(sorted(found.values(), key=lambda finding: finding.span)) if found else ()
 
 
 def find(

@@ -109,6 +109,7 @@ _WORKSPACES = re.compile(
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 
+@remembered_of_two
 def absolute(word: str, cwd: str) -> str:
     """Make a path of an operand from a working directory, without ``.`` and ``..``.
 

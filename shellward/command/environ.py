@@ -57,6 +57,8 @@ _USUAL = re.compile(r"\|?\s*(?:/usr|/s?bin|/opt|/snap|/nix)/[^\s;|&`$()]*(?:\s+[
 def follow_variables(t: Runner, inv: Invocation) -> None:
     """Follow what a program runs or reads because a variable says so."""
     given = t.state.vars
+    if not given and not inv.env:
+        return
     for name in _RUN_BY.get(inv.name, ()):
         value = inv.env.get(name) or dict.get(given, name)
         if isinstance(value, str) and "/" in value and not _USUAL.match(value):

@@ -394,4 +394,5 @@ def trace(
         tracer.problems.append(Problem("too-much", script.span))
     except RecursionError:
         tracer.problems.append(Problem("too-deep", script.span))
+    del tracer.expander  # it knows the tracer, and rings are left to the collector, which takes its time at any moment
     return Trace(text, script, tracer.invocations, tracer.problems, tracer.resolved, work, tracer.state)

@@ -120,6 +120,11 @@ class Machine(Branching):
                 self.apply(first, [], {}, alone=True)
         self.gap = True
 
+    def forget(self) -> None:
+        """Let go of what knows the machine, and of functions that know where they stand: else they live on for long."""
+        del self.parse
+        self.scope.names.clear()
+
     def everything(self) -> bool:
         """Tell whether each call of the program was come to, and nothing was left out on the way."""
         return not self.gap and self.reached.issuperset(map(id, self.calls))

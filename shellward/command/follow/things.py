@@ -163,6 +163,7 @@ class Given:
         env: what a variable of the environment holds, with markers.
         lines: it runs once for each line that it reads (``perl -n``).
         split: what the fields of a line are split at; empty for blanks.
+        heard: what it prints matters.
     """
 
     args: tuple[str, ...] = ()
@@ -170,6 +171,7 @@ class Given:
     env: Callable[[str], str] = lambda name: "~" if name == "HOME" else unknown("var", name)
     lines: bool = False
     split: str = ""
+    heard: bool = True
 
 
 CALLABLE = (Func, Partial, Klass)
