@@ -9,7 +9,7 @@ from shellward.command.environ import BUILT_WITH
 from shellward.command.loading import seek, texts
 from shellward.command.operands import has, operands, short_values
 from shellward.command.trees import cloned, runs_from_tree
-from shellward.command.values import decimal
+from shellward.command.values import OPEN, decimal
 from shellward.command.wordreader import STDIN_PATHS
 
 if TYPE_CHECKING:
@@ -31,17 +31,19 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
             if argv[i] in {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
             else 1
         )
-    count = inv.env.get("GIT_CONFIG_COUNT", "")
+    count = _variable(t, inv, "GIT_CONFIG_COUNT")
     for number in range(min(decimal(count), 8) if count.isdecimal() else 0):
-        key, value = (inv.env.get(f"GIT_CONFIG_{part}_{number}", "") for part in ("KEY", "VALUE"))
+        key, value = (_variable(t, inv, f"GIT_CONFIG_{part}_{number}") for part in ("KEY", "VALUE"))
         _git_config(t, inv, key.lower(), value, aliases)
     sub = argv[i] if i < len(argv) else ""
     rest = argv[i + 1 :]
     kept = t.state.files.get(f".gitalias#{sub}") if sub and t.state.files else None
     if kept:
         aliases.setdefault(sub, kept)
+    if sub and sub not in aliases and sub not in _SUBCOMMANDS:
+        aliases.update(_ALIAS.findall(seek(t.state, ".git/config") or ""))
     if sub in aliases:
-        text = aliases[sub]
+        text = aliases[sub].strip().strip('"')
         t.run_text(
             (text[1:] if text.startswith("!") else "git " + text) + " " + " ".join(rest),
             inv.span,
@@ -95,6 +97,27 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
     return None
 
 
+def _variable(t: Tracer, inv: Invocation, name: str) -> str:
+    value = inv.env.get(name) or t.state.text(name)
+    return value if isinstance(value, str) and OPEN not in value else ""
+
+
+_ALIAS = re.compile(r"^[ \t]*([\w-]+)[ \t]*=[ \t]*(!?.+)$", re.MULTILINE)
+_SUBCOMMANDS = frozenset(
+    (
+        *("add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file"),
+        *("check-ignore", "checkout", "cherry", "cherry-pick", "clean", "clone", "commit", "config"),
+        *("count-objects", "describe", "diff", "diff-index", "diff-tree", "difftool", "fetch", "filter-branch"),
+        *("for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "help", "init", "log", "lfs"),
+        *("ls-files", "ls-remote", "ls-tree", "maintenance", "merge", "merge-base", "mergetool", "mv", "name-rev"),
+        *("notes", "prune", "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack"),
+        *("replace", "rerere", "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog", "show"),
+        *("show-branch", "show-ref", "sparse-checkout", "stash", "status", "submodule", "subtree", "switch"),
+        *("symbolic-ref", "tag", "update-index", "update-ref", "var", "verify-commit", "version", "whatchanged"),
+        *("worktree", "write-tree"),
+    )
+)  # fmt: skip
+"""Subcommands of git, which no alias can take the place of."""
 _COMMAND_OPTIONS = frozenset(
     ("--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter", "--tag-name-filter", "--upload-pack", "--receive-pack", "--extcmd", "--upload-archive")
 )  # fmt: skip
@@ -109,6 +132,9 @@ def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[
             t.write(f".gitalias#{key[6:]}", value)
         if value.startswith("!") and inv.argv[1:2] != ["-c"]:
             t.run_text(value[1:], inv.span, via=(*inv.via, "git"))
+    elif key == "core.hookspath":
+        for _, text in texts(t.state, f"{value.rstrip('/')}/*"):
+            t.script(inv, text, want=False)
     elif (
         key
         in {
