@@ -31,6 +31,12 @@ HAD_BEGUN: Final = "the command had begun, and was ended"
 """A note of an error that means "nothing has run" elsewhere."""
 
 
+def had_begun(error: BaseException) -> None:
+    """Note of an error that its command had begun, and was ended. Idempotent."""
+    if HAD_BEGUN not in getattr(error, "__notes__", ()):
+        error.add_note(HAD_BEGUN)
+
+
 @contextmanager
 def beside(first: BaseException | None) -> Iterator[None]:
     """Clean up after an error: what goes wrong in this block becomes a note of it, and does not take its place.

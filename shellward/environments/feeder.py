@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Self
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, had_begun
 from shellward.environments.base import Backend
 from shellward.environments.foreign import foreign
 from shellward.environments.machine import descriptors, new_pipe
@@ -106,6 +106,7 @@ class Feeder:
             if not self._stopped.is_set() and self._send(b""):
                 self._close()
         except Exception as error:  # noqa: BLE001  # the source's own error, handed to the caller by run
+            had_begun(error)
             self.error = error
             while not self._on_error() and not self._stopped.wait(0.01):
                 pass  # the command is only about to begin

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, had_begun
 from shellward.core.types import Chunk, Result, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.output import Decoder, OutputFiles
@@ -76,6 +76,7 @@ class PtyRun:
                 self.session.close()
             if isinstance(error, EnvironmentUnavailable):
                 raise self.lost(error) from error
+            had_begun(error)
             raise
         finally:
             self.collector.close()
@@ -130,7 +131,7 @@ class PtyRun:
     def lost(self, error: EnvironmentUnavailable) -> ConnectionLost:
         """Return the error that says what a lost connection means for it, with the output so far."""
         duration = time.monotonic() - self._began
-        said = self.collector.finish()
+        said = self.collector.remains()
         partial = Result(command=self._call.shown, exit_code=-1, duration=duration, **said)  # type: ignore[arg-type]
         why = self._why(str(error))
         return ConnectionLost(f"{why} while a command ran; it may have run: {self._call.shown[:200]!r}", partial)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from shellward.core.errors import HAD_BEGUN, NOTHING_RAN, ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import NOTHING_RAN, ConnectionLost, EnvironmentUnavailable, had_begun
 from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
@@ -202,7 +202,7 @@ class Run:
             exit_code=-1,
             duration=time.monotonic() - started,
             cwd=self.shell.cwd,
-            **self.collector.finish(),  # type: ignore[arg-type]
+            **self.collector.remains(),  # type: ignore[arg-type]
         )
         if self.on_end is not None:
             self.on_end(partial)
@@ -230,7 +230,6 @@ def _carry_out(run: Run, environment: "Environment", feeder: Feeder | None) -> R
     try:
         execution = _execute(run, environment)
         if feeder is not None and feeder.error is not None:
-            feeder.error.add_note(HAD_BEGUN)
             raise feeder.error
         # Whoever else ends this command must be done with it before the next one begins.
         execution.wait_settled(_AFTER_KILL)
@@ -257,8 +256,10 @@ def _execute(run: Run, environment: "Environment") -> Execution:
             raise
         raise lost_beside(run, execution, environment, error) from error
     except BaseException as error:
-        # Ctrl-C, or an error in the caller's on_output: the command ends first, inside the sandbox. Also when it was
-        # cut off while it was sent: how much of it the shell has read, nobody knows.
+        # Ctrl-C, a full disk, or an error in the caller's on_output: the command ends first, inside the sandbox. Also
+        # when it was cut off while it was sent: how much of it the shell has read, nobody knows.
+        if execution is not None:
+            had_begun(error)
         execution = execution or shell.execution
         if execution is not None:
             abort(execution, environment, shell, by_user=isinstance(error, KeyboardInterrupt))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, beside
+from shellward.core.errors import NOTHING_RAN, ConnectionLost, EnvironmentUnavailable, beside, had_begun
 from shellward.core.types import Chunk, Result
 from shellward.environments.control import end_execution
 from shellward.environments.running import Run, WedgeWatch, abort, end, feed, lost_beside
@@ -175,7 +175,9 @@ class Stream(Iterator[Chunk | Result]):
             finally:
                 self._release()
             raise lost from error
-        except BaseException:
+        except BaseException as error:
+            if NOTHING_RAN not in getattr(error, "__notes__", ()):
+                had_begun(error)
             self.close()
             raise
 
