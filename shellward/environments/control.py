@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.limits import KILL_GRACE
 from shellward.core.types import StreamName
 from shellward.environments.base import Backend
@@ -150,7 +151,7 @@ class Control:
         Raises:
             EnvironmentUnavailable: the sandbox is gone.
         """
-        with self._lock:
+        with held(), self._lock:
             self._ready()
 
     def call(self, text: str) -> str:
@@ -159,7 +160,7 @@ class Control:
         Raises:
             EnvironmentUnavailable: the sandbox is gone, or does not answer in time.
         """
-        with self._lock:
+        with held(), self._lock:
             self._ready()
             return self._run(text)
 
@@ -173,7 +174,7 @@ class Control:
         Raises:
             EnvironmentUnavailable: the sandbox is gone, or does not answer in time.
         """
-        with self._lock:
+        with held(), self._lock:
             self._ready()
             if name not in self._scripts:
                 self._run(script(name))
@@ -226,7 +227,7 @@ class Control:
         which = f"'{target.mark}' {target.shell_pid} {target.holder}"
         if target.since is None:
             states = quote(target.states.encode()).decode()
-            with self._lock:
+            with held(), self._lock:
                 self._ready()
                 ago = self._ticks_since(target.began - _MARGIN)  # not before: others may use the shell
                 answer = self._run(f"sw_first {which} {signal} {ago} {target.number} {states}")
@@ -262,7 +263,7 @@ class Control:
     def close(self) -> None:
         """Close it for good; with ``sweep`` it cleans up behind itself. Idempotent."""
         self.closing.set()
-        with self._lock:
+        with held(), self._lock:
             self._closed = True
             self._shell.close()
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from shellward.core.errors import EnvironmentUnavailable, Unsupported, beside
+from shellward.core.interrupts import held
 from shellward.environments import lease, lease_notes
 from shellward.environments.base import Backend, Capabilities
 from shellward.environments.command_calls import CommandCalls
@@ -120,7 +121,14 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
     # -- its end -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost."""
+        """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost.
+
+        Ctrl-C meanwhile is raised when it is over.
+        """
+        with held():
+            self._close()
+
+    def _close(self) -> None:
         with self.lock:
             if self._closed:
                 return
@@ -154,6 +162,10 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         """
         if not self.backend.capabilities.attach:
             raise Unsupported("outlive their client", self.kind)
+        with held():
+            self._detach()
+
+    def _detach(self) -> None:
         with self.lock:
             if self._closed:
                 return
@@ -264,8 +276,9 @@ _open_environments: set[Environment] = set()
 @atexit.register
 def _close_all() -> None:
     """What a program forgot to close ends with it, not a lease later."""
-    for environment in list(_open_environments):
-        environment.close()
+    with held():
+        for environment in list(_open_environments):
+            environment.close()
 
 
 def of(backend: Backend, shell: str) -> Environment:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, FileInfo, FilePart, FileType, Result, StreamName
 from shellward.environments import filescripts
@@ -80,7 +81,7 @@ def _run(
 
     whole = f"p={_word(path)}\nexport LC_ALL=C\n{text}"
     limit = 10_000 if sink else None
-    with environment.helper() as shell:
+    with held(), environment.helper() as shell:
         call = make_call(whole, stdin=stdin, max_output=limit, full_output=False)
         result = environment.run_on(shell, call, sink)
     if result.exit_code:

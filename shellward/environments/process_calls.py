@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
+from shellward.core.interrupts import held
 from shellward.core.limits import PROCESS_TTL
 from shellward.core.types import ProcessInfo
 from shellward.environments import process_io
@@ -100,7 +101,7 @@ class ProcessCalls:
         environment.check_user(user)
         if user is not None and not environment.backend.capabilities.isolated:
             raise Unsupported("start background processes as another user", environment.kind)
-        with environment.borrowed(user) as shell:
+        with held(), environment.borrowed(user) as shell:
             return self.start_on(
                 shell,
                 command,

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError, ConnectionLost
+from shellward.core.interrupts import held
 from shellward.core.types import Chunk, Log, StreamName
 from shellward.environments.call import make_call
 from shellward.environments.encoding import printf_escape, quote
@@ -39,7 +40,7 @@ def _run(environment: "Environment", text: str, timeout: float | None = None) ->
         if chunk.stream is StreamName.STDOUT:
             parts.append(chunk.data)
 
-    with environment.helper() as shell:
+    with held(), environment.helper() as shell:
         call = make_call(text, timeout=timeout, max_output=0, full_output=False)
         environment.run_on(shell, call, sink)
     return b"".join(parts)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported, beside
+from shellward.core.interrupts import held
 from shellward.environments.base import Channel, PtySize
 from shellward.environments.foreground import Foreground
 from shellward.environments.process import signal_text
@@ -333,7 +334,8 @@ class PtySession:
         Raises:
             EnvironmentUnavailable: the sandbox is gone.
         """
-        self._kill(first)
+        with held():
+            self._kill(first)
 
     def end(self, reason: str) -> bool:
         """End it for a reason, as ``Environment.interrupt`` does; False when it was over."""
@@ -345,6 +347,10 @@ class PtySession:
 
     def close(self) -> None:
         """End it with everything it started, and let go of it. Idempotent."""
+        with held():
+            self._close()
+
+    def _close(self) -> None:
         if self._closed:
             return
         self.closing = True

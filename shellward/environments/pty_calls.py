@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
+from shellward.core.interrupts import held
 from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.control import Control, Target, kill_tree
@@ -109,7 +110,8 @@ class PtyCalls:
             ConfigError: an argument is unusable.
         """
         call = self.dialogue(command, cwd=cwd, env=env, by_person=by_person)
-        return self.open_at_terminal(call, size_of(size or True), user=user, emulate=emulate)
+        with held():
+            return self.open_at_terminal(call, size_of(size or True), user=user, emulate=emulate)
 
     def dialogue(  # type: ignore[misc]
         self: "Environment",

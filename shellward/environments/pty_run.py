@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Final
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, had_begun
+from shellward.core.interrupts import interruptible
 from shellward.core.types import Chunk, Result, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.output import Decoder, OutputFiles
@@ -95,7 +96,8 @@ class PtyRun:
                 while not session.ended and (left := until - time.monotonic()) > 0:
                     session.take(left)
                 break
-            session.take(left)
+            with interruptible():
+                session.take(left)
         status = session.wait(AFTER_KILL if timed_out else None)
         result = self.result(status, timed_out=timed_out)
         session.close()

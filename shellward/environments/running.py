@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from shellward.core.errors import NOTHING_RAN, ConnectionLost, EnvironmentUnavailable, had_begun
+from shellward.core.interrupts import interruptible
 from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
@@ -148,7 +149,8 @@ class Run:
                 return
         self.collector.add(stream, data)
         if self._on_output is not None:
-            self._on_output(Chunk(stream, data, self._decoders[stream].text(data)))
+            with interruptible():
+                self._on_output(Chunk(stream, data, self._decoders[stream].text(data)))
 
     def result(self, execution: Execution, outcome: Outcome) -> Result:
         """Make the result.
@@ -306,7 +308,7 @@ def _follow(run: Run, execution: Execution, environment: "Environment") -> None:
         if left is not None and left <= 0:
             end(run, execution, environment, "timeout")
             return
-        if not shell.advance(execution, watch.patience(left), run.sink):
+        if not shell.advance(execution, watch.patience(left), run.sink, interrupts=True):
             raise ConnectionLost("the connection to the sandbox ended")
         if watch.wedged(run, execution, environment):
             end(run, execution, environment, "wedge")

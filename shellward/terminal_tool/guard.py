@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.core.interrupts import held, interruptible
 from shellward.environments import registry
 from shellward.environments.environment import Environment
 from shellward.terminal_tool.deeds import copying, writing
@@ -61,8 +62,9 @@ class Terminal(Environment):
         progress: "OnStep | None" = None,
         **config: object,
     ) -> None:
-        backend = registry.create_backend(kind, config, progress)
-        self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
+        with held():
+            backend = registry.create_backend(kind, config, progress)
+            self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
 
     @classmethod
     def attach(cls, handle: str, *, shell: str | None = None, gate: Gate | None = None, task: str = "") -> Self:
@@ -73,8 +75,9 @@ class Terminal(Environment):
             ConfigError: that is no handle.
         """
         made = cls.__new__(cls)
-        found = registry.attach_backend(handle)
-        made._open_guarded(found, shell or registry.shell_of(found), gate, task=task, lasting=True)  # noqa: SLF001  # ours
+        with held():
+            found = registry.attach_backend(handle)
+            made._open_guarded(found, shell or registry.shell_of(found), gate, task=task, lasting=True)  # noqa: SLF001  # ours
         return made
 
     def _open_guarded(self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool) -> None:
@@ -121,7 +124,8 @@ class Terminal(Environment):
         """
         if shell.private:  # the engine's own scripts, which move files
             return super().make_run(shell, call, on_output, start)
-        passed = self._judge.check(shell, call)
+        with interruptible():  # somebody may be asked
+            passed = self._judge.check(shell, call)
         run = super().make_run(shell, passed.call, on_output, passed.start)
         run.on_end = lambda result: self._judge.record(passed, result)
         return run
@@ -184,7 +188,8 @@ class Terminal(Environment):
             EnvironmentUnavailable: the sandbox is gone, or the environment was closed meanwhile.
         """
         del start  # the gate says with which state it was judged
-        passed = self._judge.check(shell, call)
+        with interruptible():
+            passed = self._judge.check(shell, call)
         began = time.monotonic()
         session = super().open_pty(shell, passed.call, size, passed.start, emulate=emulate)
         session.on_end = lambda status: self._judge.record_end(passed, status, time.monotonic() - began)
@@ -200,17 +205,19 @@ class Terminal(Environment):
 
     def close(self) -> None:
         """End the environment with everything in it; questions are taken back. Idempotent."""
-        self._withdraw_for_good()
-        super().close()
-        if self._own_gate is not None:
-            self._own_gate.close()
+        with held():
+            self._withdraw_for_good()
+            super().close()
+            if self._own_gate is not None:
+                self._own_gate.close()
 
     def detach(self) -> None:
         """Leave the environment to its lease; see ``Environment.detach``."""
-        self._withdraw_for_good()
-        super().detach()
-        if self._own_gate is not None:
-            self._own_gate.close()
+        with held():
+            self._withdraw_for_good()
+            super().detach()
+            if self._own_gate is not None:
+                self._own_gate.close()
 
     def _withdraw_for_good(self) -> None:
         if hasattr(self, "_judge"):  # else it was never opened
