@@ -234,7 +234,7 @@ class _Running:
                 # Whoever else ends this command must be done with it before the next one begins.
                 await in_thread(self._execution.wait_settled, _AFTER_KILL)
         finally:
-            self._shell.execution = None
+            self._shell.part(self._execution)
             if self._run.source is not None:
                 await in_thread(self._stack.close)
             if error is not None:

@@ -231,10 +231,11 @@ def drive(run: Run, environment: "Environment") -> Result:
 def _carry_out(run: Run, environment: "Environment", feeder: Feeder | None) -> Result:
     try:
         execution = _execute(run, environment)
-        if feeder is not None and feeder.error is not None:
-            raise feeder.error
         # Whoever else ends this command must be done with it before the next one begins.
         execution.wait_settled(_AFTER_KILL)
+        run.shell.part(execution)
+        if feeder is not None and feeder.error is not None:
+            raise feeder.error
         outcome = execution.outcome
         if outcome is None:
             raise run.lost(execution, "the sandbox did not answer")
@@ -267,7 +268,10 @@ def _execute(run: Run, environment: "Environment") -> Execution:
             abort(execution, environment, shell, by_user=isinstance(error, KeyboardInterrupt))
         raise
     finally:
-        shell.execution = None
+        if execution is None or execution.outcome is None:
+            shell.part(execution)
+        else:
+            shell.execution = None
     return execution
 
 

@@ -356,6 +356,12 @@ class Shell:
         if execution.died and execution.ready is None:
             self.close()
 
+    def part(self, execution: Execution | None) -> None:
+        """Let go of a command. A shell that was told to end, and may yet, takes no other: it would not be run."""
+        self.execution = None
+        if execution is not None and (not execution.settled or (execution.ended_by and execution.outcome is None)):
+            self.close()
+
     def forget_state(self, limit: float) -> None:
         """Have the shell save nothing when it ends, where it is there to be asked."""
         if not self.warm():

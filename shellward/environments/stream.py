@@ -199,7 +199,7 @@ class Stream(Iterator[Chunk | Result]):
 
     def _release(self) -> None:
         self._ended = True
-        self._shell.execution = None
+        self._shell.part(self._execution)
         self._stack.close()
 
     def __del__(self) -> None:
