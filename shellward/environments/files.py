@@ -90,14 +90,22 @@ def _run(
             raise ConnectionLost(what, result)
         error = error_of(result, path)
         if error.errno in {errno.ENOENT, errno.EIO} and text is not filescripts.WHERE:
-            error = _explained(environment, error, path)
+            error = _explained(environment, error, path, new=stdin is not None)
         raise error
     return result
 
 
-def _explained(environment: "Environment", error: OSError, path: str) -> OSError:
-    """Tell "missing" from "below a file": lesser shells and tools have one message for both, or words of their own."""
-    where = _run(environment, filescripts.WHERE, path).stdout.strip()
+def _explained(environment: "Environment", error: OSError, path: str, *, new: bool) -> OSError:
+    """Tell "missing" from "below a file": lesser shells and tools have one message for both, or words of their own.
+
+    Args:
+        environment: where.
+        error: what the message was taken for.
+        path: of the file.
+        new: it may be missing, since it is written; what is above it may not.
+    """
+    look = str(Path(path).parent) if new else path
+    where = _run(environment, filescripts.WHERE, look).stdout.strip()
     number = {"missing": errno.ENOENT, "below": errno.ENOTDIR, "file": errno.ENOTDIR}.get(where)
     if number is None or (where == "file" and error.errno != errno.EIO):
         return error

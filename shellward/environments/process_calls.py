@@ -356,11 +356,11 @@ class ProcessCalls:
                 self._exits = Exits(environment, f"{environment.id}.exits.0;")
             return self._exits
 
-    def ask_processes(self, user: str | None, text: str) -> str:
-        """Call a function of scripts/process.sh in the control shell."""
+    def ask_processes(self, user: str | None, text: str, *, once: bool = False) -> str:
+        """Call a function of scripts/process.sh in the control shell; ``once``: see ``Control.call``."""
         environment = self._all()
         environment.alive()
-        return environment.control(user).ask("process.sh", text)
+        return environment.control(user).ask("process.sh", text, once=once)
 
     def type_into(self, process: Process, data: bytes, timeout: float) -> int:
         """Write to the standard input of a process. What is typed by a user passes here, and once."""

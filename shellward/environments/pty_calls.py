@@ -178,7 +178,7 @@ class PtyCalls:
 
         def ask(text: str) -> str:
             _await_start(session, control, target)
-            return control.ask("foreground.sh", text)
+            return control.ask("foreground.sh", text, once=True)
 
         foreground = Foreground(ask, target.mark, since, self.kind, call.shown)
         session = PtySession(

@@ -8,7 +8,7 @@ import pytest
 
 from shellward import environments
 from shellward.core.errors import ConnectionLost
-from shellward.environments import Environment, filescripts, process
+from shellward.environments import Environment, files, filescripts, process
 
 
 @pytest.fixture(params=["bash", "dash"])
@@ -77,3 +77,14 @@ def test_a_record_that_is_cut_off_hides_no_process() -> None:
     lines = ["p123456", "12 34", "", "", "running", "/", '{"owner": "somebo', "5.0"]
     info = process.read_info(lines)
     assert (info.id, info.pid, info.running) == ("p123456", 12, True)
+
+
+def test_a_file_that_did_not_arrive_whole_is_not_missing(env: Environment, tmp_path: Path) -> None:
+    def cut() -> Iterator[bytes]:
+        yield b"x" * 1000
+
+    with pytest.raises(OSError, match="whole") as caught:
+        files._write(env, str(tmp_path / "file"), cut(), size=400_000, mode=None, parents=False)
+    assert type(caught.value) is OSError
+    with pytest.raises(FileNotFoundError):
+        env.write_file(tmp_path / "no" / "file", b"x")
