@@ -32,8 +32,8 @@ HAD_BEGUN: Final = "the command had begun, and was ended"
 
 
 def had_begun(error: BaseException) -> None:
-    """Note of an error that its command had begun, and was ended. Idempotent."""
-    if HAD_BEGUN not in getattr(error, "__notes__", ()):
+    """Note of an error that its command had begun, and was ended, unless it says already what became of that."""
+    if not {HAD_BEGUN, NOTHING_RAN} & set(getattr(error, "__notes__", ())):
         error.add_note(HAD_BEGUN)
 
 

@@ -75,7 +75,9 @@ class CommandCalls:
             ConnectionLost: the sandbox went away; the command may have run. Carries the output so far.
             EnvironmentUnavailable: the sandbox was gone before; nothing has run.
             FileNotFoundError: ``cwd`` is not a directory there; nothing has run.
-            OSError: there is no room for ``stdin`` in the sandbox; nothing has run.
+            OSError: there is no room for ``stdin`` in the sandbox, or the state of the session, which another command
+                holds now, cannot be read there; nothing has run. With the note ``errors.HAD_BEGUN``: the command ran,
+                and the file that ``full_output`` asks for, or the source of ``stdin``, failed.
             ConfigError: an argument is unusable.
             Unsupported: ``user`` where there can be no other; ``pty``, see ``capabilities.pty``.
         """

@@ -16,6 +16,8 @@ from shellward.core.errors import ConfigError
 
 UNKEPT: Final = 500
 """Added to an errno by the scripts: not the directory is wrong, but standard input cannot be kept whole."""
+UNREAD_STATUS: Final = 125
+"""Exit status of what stands in a command's place that cannot begin with its session's state; see ``unread``."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -46,6 +48,15 @@ class Request:
     state: str | None = None
     state_number: int | None = None
     traceless: bool = False
+
+
+def unread(mark: str) -> bytes:
+    """Return what is printed in place of a command that cannot begin with its session's state, and so does not.
+
+    Args:
+        mark: of that command, so that no other output is taken for it by accident.
+    """
+    return f"shellward: the state of the session could not be read; nothing has run ({mark})\n".encode()
 
 
 @cache
@@ -213,8 +224,7 @@ class Dialect:
         values = [name + b"=" + self.quote(value) for name, value in assignments(request.env)]
         run = b" ".join([*values, b'\\command eval "$__sw_X"' + self.quote(text)])
         if request.subshell:
-            number = b"%s.%d;" % (mark.encode(), count)
-            before = self._take_over(request, request.state, number) if request.state else b""
+            before = self._take_over(request, request.state, f"{mark}.{count};") if request.state else b""
             run = b"(" + before + run + (b")||\\__sw_y_" if request.traceless else b")")
         return run if request.cwd is None else self._with_cwd(request.cwd, run)
 
@@ -230,18 +240,18 @@ class Dialect:
         )
         return b"__sw_p=$PWD __sw_P=${OLDPWD-};if " + enter + b";then " + run + b";else " + wrong + b";fi"
 
-    def _take_over(self, request: Request, state: str, mark: bytes) -> bytes:
+    def _take_over(self, request: Request, state: str, mark: str) -> bytes:
         call, cwd = self.call, request.cwd
-        unread = call + b"printf 'shellward: the state of the session could not be read\\n' >&2;exit 125"
+        refuse = b"{ " + call + b"printf %%s %s >&2;exit %d;}" % (quote(unread(mark)), UNREAD_STATUS)
         lines = [
             b"__sw_i=\n" + self._restore(self.quote(encode_text(state)), request.state_number).rstrip(),
-            b'if [ -z "$__sw_i" ];then ' + unread + b";fi",
+            b'if [ -z "$__sw_i" ];then ' + refuse + b";fi",
             call + b"trap - EXIT 62",
-            self._forget + b"export SHELLWARD_COMMAND=" + quote(mark),
+            self._forget + b"export SHELLWARD_COMMAND=" + quote(mark.encode()),
             b'if [ -n "$__sw_o" ];then set "-$__sw_o";fi',
         ]
         if cwd is not None:
-            lines.append(call + b"cd -- " + self.quote(encode_text(cwd)) + b"||exit 125")
+            lines.append(call + b"cd -- " + self.quote(encode_text(cwd)) + b" 2>/dev/null||" + refuse)
         return b"\n".join(lines) + b"\n"
 
 

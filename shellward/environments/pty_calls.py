@@ -16,7 +16,7 @@ from shellward.core.interrupts import held
 from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.control import Control, Target, kill_tree
-from shellward.environments.encoding import encode_text, quote
+from shellward.environments.encoding import encode_text, quote, unread
 from shellward.environments.foreground import Foreground
 from shellward.environments.foreign import foreign
 from shellward.environments.pty import PtySession
@@ -190,6 +190,7 @@ class PtyCalls:
             gate=call.screen,
             emulate=emulate,
         )
+        session.refusal = unread(mark) if start.saved else b""
         return session
 
     def _shell_at_terminal(self: "Environment") -> str:  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """One command from its checked arguments to its result: what run, stream and asyncio share, and the driver of run."""
 
+import errno
 import itertools
 import os
 import re
@@ -16,7 +17,7 @@ from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import end_execution
-from shellward.environments.encoding import UNKEPT, Request
+from shellward.environments.encoding import UNKEPT, UNREAD_STATUS, Request, unread
 from shellward.environments.execution import Execution, Outcome, Sink
 from shellward.environments.feeder import Feeder
 from shellward.environments.output import Collector, Decoder, OutputFiles
@@ -33,6 +34,7 @@ _STATUS = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "killed": KILLED}
 _AFTER_KILL = 5.0
 PATIENCE = 0.8
 """Seconds beyond a command's time limit in which a sandbox has to answer; then the caller hears of it."""
+_MOST_FIRST = 400
 _LOOK_LIMIT = 2.0
 _FIRST_LOOK = 2.0
 _SECOND_LOOK = 0.2
@@ -93,6 +95,7 @@ class Run:
         self._on_output = on_output
         self._decoders = {name: Decoder() for name in StreamName} if on_output else {}
         self._files = files
+        self._first: bytes | None = None if saved is None else b""
         self._collector: Collector | None = None
         self.stdin_file: str | None = None
         stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
@@ -148,6 +151,8 @@ class Run:
             if not data:
                 return
         self.collector.add(stream, data)
+        if self._first is not None:
+            self._first = self._first + data if len(self._first) < _MOST_FIRST else None
         if self._on_output is not None:
             with interruptible():
                 self._on_output(Chunk(stream, data, self._decoders[stream].text(data)))
@@ -157,12 +162,16 @@ class Run:
 
         Raises:
             FileNotFoundError, NotADirectoryError, PermissionError: the directory asked for cannot be entered.
-            OSError: standard input cannot be kept in the sandbox, and the command has not run.
+            OSError: standard input cannot be kept in the sandbox, or the state of the session cannot be read; the
+                command has not run.
         """
         duration = time.monotonic() - execution.started
         if outcome.wrong_cwd:
             self.collector.close()
             raise self._refused(outcome.wrong_cwd)
+        if outcome.status == UNREAD_STATUS and self._first == unread(f"{self.shell.mark}.{execution.number};"):
+            self.collector.close()
+            raise state_unread(self.shell.directory)
         status = _STATUS.get(outcome.ended_by or "", outcome.status)
         result = Result(
             command=self.call.shown,
@@ -209,6 +218,13 @@ class Run:
         if self.on_end is not None:
             self.on_end(partial)
         return ConnectionLost(f"{why} while a command ran; it may have run: {self.call.shown[:200]!r}", partial)
+
+
+def state_unread(place: str) -> OSError:
+    """Return the error for a command that has not run, since the state that it was to begin with cannot be read."""
+    error = OSError(errno.EIO, "the state of the session could not be read; nothing has run", place)
+    error.add_note(NOTHING_RAN)
+    return error
 
 
 _numbers = itertools.count()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from shellward.core.errors import NOTHING_RAN, ConnectionLost, EnvironmentUnavailable, beside, had_begun
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, beside, had_begun
 from shellward.core.interrupts import held
 from shellward.core.types import Chunk, Result
 from shellward.environments.control import end_execution
@@ -179,8 +179,7 @@ class Stream(Iterator[Chunk | Result]):
                 self._release()
             raise lost from error
         except BaseException as error:
-            if NOTHING_RAN not in getattr(error, "__notes__", ()):
-                had_begun(error)
+            had_begun(error)
             self.close()
             raise
 

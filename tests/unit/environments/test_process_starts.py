@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from shellward import environments
+from shellward.core.types import ProcessState
 from shellward.environments import Environment
 from shellward.environments.encoding import script
 from shellward.environments.process import Process
@@ -112,3 +113,21 @@ def test_what_takes_over_the_session_says_nothing(env: Environment, pty: bool) -
     said = process.log().data.replace(b"\r", b"")
     assert said == (b"begun\nf\nf\n" if env.capabilities.functions else b"begun\n")
     assert pty or process.log(stream="stderr").data == b""
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_an_end_that_cannot_be_written_down_at_once_is_not_lost(tmp_path: Path, shell: str) -> None:
+    go = tmp_path / "go"
+    with environments.create("local", shell=shell) as env:
+        process = env.start(f"until [ -e {go} ]; do sleep 0.05; done; exit 3")
+        status = Path(process.directory, "status")
+        status.unlink(missing_ok=True)
+        status.mkdir()
+        go.touch()
+        until = time.monotonic() + 20
+        while Path(f"/proc/{process.pid}").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        status.rmdir()
+        info = process.wait(30)
+        assert (info.state, info.exit_code) == (ProcessState.ENDED, 3)
+        process.remove()
