@@ -8,7 +8,7 @@ insists, ``INSIST`` seconds later, is heard anywhere.
 It is the handler of SIGINT that was there which raises, or does what else it does; it is called at once.
 """
 
-import signal
+import _signal  # type: ignore[import-not-found]  # the functions of "signal" look for an enum first, which costs 2 us each
 import threading
 import time
 from collections.abc import Callable
@@ -64,12 +64,12 @@ class _MainThread:
             self.kept = self.kept or error.with_traceback(None)
 
     def install(self) -> None:
-        there = signal.getsignal(signal.SIGINT)
+        there = _signal.getsignal(_signal.SIGINT)
         if there != _handle:
             self.before = there if callable(there) else None
             if self.before is not None:
                 self.changing = True
-                signal.signal(signal.SIGINT, _handle)
+                _signal.signal(_signal.SIGINT, _handle)
         self.raised, self.kept, self.first = False, None, 0.0
         self.depth = 1
         self.changing = False
@@ -77,8 +77,8 @@ class _MainThread:
     def remove(self) -> None:
         self.changing = True
         self.depth = 0
-        if self.before is not None and signal.getsignal(signal.SIGINT) == _handle:
-            signal.signal(signal.SIGINT, self.before)
+        if self.before is not None and _signal.getsignal(_signal.SIGINT) == _handle:
+            _signal.signal(_signal.SIGINT, self.before)
         self.changing = False
 
     def due(self) -> BaseException | None:
@@ -94,7 +94,7 @@ _handle = _main.handle
 
 
 def _here() -> bool:
-    return threading.get_ident() == threading.main_thread().ident
+    return threading.current_thread() is threading.main_thread()
 
 
 class held:  # noqa: N801  # used as a function is
