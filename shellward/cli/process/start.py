@@ -44,6 +44,7 @@ def command(
     """
     from shellward.cli.process import record, registry
     from shellward.cli.say import print_json
+    from shellward.core.interrupts import held
     from shellward.core.limits import PROCESS_TTL
     from shellward.process_registry.reaper import reap
 
@@ -51,27 +52,28 @@ def command(
     with registry() as known:
         if options.attach is None and options.kind == "local":
             reap(known)  # what nobody owns any more goes when something new comes
-        environment = _environment(options)
-        known.use(environment)
-        try:
-            entry = known.start(
-                options.command,
-                environment=environment,
-                cwd=options.cwd,
-                env=dict(options.variables),
-                user=options.user if options.attach is not None or options.kind == "local" else None,
-                stdin=b"" if no_stdin else None,
-                pty=_size() if pty else None,
-                task=task,
-                notify=notify,
-                ttl=PROCESS_TTL if ttl is None else ttl,
-            )
-        except BaseException:  # Ctrl-C too: what was made for this alone must not stay
+        with held():  # what was made for this alone must not stay, however often Ctrl-C is pressed
+            environment = _environment(options)
+            known.use(environment)
+            try:
+                entry = known.start(
+                    options.command,
+                    environment=environment,
+                    cwd=options.cwd,
+                    env=dict(options.variables),
+                    user=options.user if options.attach is not None or options.kind == "local" else None,
+                    stdin=b"" if no_stdin else None,
+                    pty=_size() if pty else None,
+                    task=task,
+                    notify=notify,
+                    ttl=PROCESS_TTL if ttl is None else ttl,
+                )
+            except BaseException:
+                known.release(environment)
+                environment.close() if options.attach is None else environment.detach()
+                raise
             known.release(environment)
-            environment.close() if options.attach is None else environment.detach()
-            raise
-        known.release(environment)
-        _leave(environment)
+            _leave(environment)
     if as_json:
         print_json(record(entry))
     else:
