@@ -212,7 +212,11 @@ class Control:
         self._scripts.clear()
         if self._sweep is not None:
             mark = f"SHELLWARD_COMMAND={self._environment}."
-            last = f"sw_all {mark}; rm -rf {quote(self._sweep.encode()).decode()}"
+            # Not when it was its holder that was killed: the client lives, and will ask another control shell.
+            last = (
+                "sw_l=;IFS= read -r sw_l </proc/$PPID/stat;case ${sw_l##*) } in Z*|X*|'');;"
+                f"*)sw_all {mark}; rm -rf {quote(self._sweep.encode()).decode()};;esac"
+            )
             self._run(f"trap {quote(last.encode()).decode()} EXIT")
         if self._known:
             self._run(";".join(self._known))

@@ -243,7 +243,8 @@ class ProcessCalls:
         process = self._settled(launch, shell.user, unknown)
         if process is not None:
             return process
-        if result.stderr.strip() and not result.timed_out and not _NO_FORK.search(result.stderr):
+        killed = result.timed_out or result.signal is not None
+        if result.stderr.strip() and not killed and not _NO_FORK.search(result.stderr):
             raise error_of(result, launch.directory)
         raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
 

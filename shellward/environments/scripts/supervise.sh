@@ -65,7 +65,10 @@ become() {
   set +C
   # From here on it is there for whoever looks: it runs, even where whoever started it could not fork to hear of it.
   trap '' PIPE
+  # Who has started it may be gone; it begins all the same.
+  trap '' PIPE
   echo "ok $p ${26}" >&6
+  trap - PIPE
   trap - PIPE
   exec 6>&-
   if [ -n "$4" ]; then become /bin/sh "$4" "$d" "$2"; fi

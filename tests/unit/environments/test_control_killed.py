@@ -1,6 +1,10 @@
 """The control shell is killed in the middle of an answer: half an answer is none."""
 
+import os
+import signal
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,3 +51,23 @@ def test_the_next_one_knows_the_shells(env: Environment) -> None:
     with pytest.raises(ConnectionLost):
         env.control(None).call("kill -s KILL $$", once=True)
     assert env.control(None).call("echo $sw_known") == known
+
+
+def test_nothing_healthy_ends_with_its_holder(env: Environment) -> None:
+    env.run("X=kept")
+    pid = env.run("echo $$").stdout
+    process = env.start("sleep 300")
+    shell = env.control(None)._shell
+    old = shell.pid
+    os.kill(shell.holder, signal.SIGKILL)
+    with suppress(ConnectionLost):  # the first to hear of it
+        env.control(None).call("echo there")
+    assert env.control(None).call("echo there") == "there\n"
+    until = time.monotonic() + 20
+    while Path(f"/proc/{old}").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert env.run("echo $$").stdout == pid
+    assert env.run("cat; echo $X", stdin=b"in\n").stdout == "in\nkept\n"
+    assert Path(env.backend.scratch).is_dir()
+    process.kill()
+    process.remove()
