@@ -42,7 +42,9 @@ def _run(environment: "Environment", text: str, timeout: float | None = None) ->
 
     with held(), environment.helper() as shell:
         call = make_call(text, timeout=timeout, max_output=0, full_output=False)
-        environment.run_on(shell, call, sink)
+        result = environment.run_on(shell, call, sink)
+    if result.exit_code < 0 or result.signal is not None:
+        raise ConnectionLost("the shell that looked at a process in the sandbox was killed", result)
     return b"".join(parts)
 
 
