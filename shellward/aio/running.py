@@ -99,12 +99,18 @@ class _Running:
             await self._begin()
         except BaseException as failure:
             error = failure
-            await whole(lambda: self._leave(error))
+            await self._left(error)
             raise
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        await whole(lambda: self._leave(error))
+        await self._left(error)
+
+    async def _left(self, error: BaseException | None) -> None:
+        try:
+            await whole(lambda: self._leave(error))
+        finally:  # not before: a leaving that was cut off is begun again
+            self._shell.part(self._execution)
 
     async def _begin(self) -> None:
         request, shell = self._run.request, self._shell
@@ -234,7 +240,7 @@ class _Running:
                 # Whoever else ends this command must be done with it before the next one begins.
                 await in_thread(self._execution.wait_settled, _AFTER_KILL)
         finally:
-            self._shell.part(self._execution)
+            self._shell.execution = None
             if self._run.source is not None:
                 await in_thread(self._stack.close)
             if error is not None:
