@@ -289,6 +289,9 @@ class Environment:
         """End the environment with everything in it. Idempotent.
 
         A command that runs ends with ConnectionLost.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox cannot be ended now. Its lease will, or another ``close``.
         """
         await in_thread(self.blocking.close)
 

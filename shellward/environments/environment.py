@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from shellward.core.errors import EnvironmentUnavailable, Unsupported, beside
-from shellward.environments import lease, lease_notes
+from shellward.environments import lease, lease_notes, registry
 from shellward.environments.base import Backend, Capabilities
 from shellward.environments.command_calls import CommandCalls
 from shellward.environments.control import Control
@@ -45,6 +45,8 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         self.program = "sh" if shell == "auto" else shell
         self.id = secrets.token_hex(6)
         self._closed = False
+        self._left = False
+        """It was closed, and its sandbox could not be ended."""
         self.lock = threading.Lock()
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
@@ -120,11 +122,18 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
     # -- its end -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost."""
+        """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox cannot be ended now. Its lease will, or another ``close``.
+        """
         with self.lock:
-            if self._closed:
-                return
-            self._closed = True
+            closed, self._closed = self._closed, True
+            left, self._left = self._left, False
+        if left:
+            self._end_what_is_left()
+        if closed:
+            return
         _open_environments.discard(self)
         self.close_terminals()
         self._pool.end()
@@ -139,12 +148,23 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         try:
             with foreign(self.kind, "the environment could not be ended"):
                 self.backend.destroy()
+        except BaseException:
+            self._left = self.backend.lease is not None
+            raise
         finally:
             self._pool.drop()
             self.outputs.close()
             if self.backend.lease is not None:
                 with suppress(OSError):  # it is dropped with time
                     lease_notes.forget(self.backend.handle)
+
+    def _end_what_is_left(self) -> None:
+        """End a sandbox that could not be ended before, as another client would: this one has let go of it."""
+        try:
+            registry.remove(self.handle)
+        except BaseException:
+            self._left = True
+            raise
 
     def detach(self) -> None:
         """Leave the environment to its lease; another process may ``attach`` to its handle.
@@ -263,9 +283,16 @@ _open_environments: set[Environment] = set()
 
 @atexit.register
 def _close_all() -> None:
-    """What a program forgot to close ends with it, not a lease later."""
+    """What a program forgot to close ends with it, not a lease later; one that cannot be ended keeps up no other."""
+    first: BaseException | None = None
     for environment in list(_open_environments):
-        environment.close()
+        try:
+            with beside(first):
+                environment.close()
+        except EnvironmentUnavailable as error:
+            first = error
+    if first is not None:
+        raise first
 
 
 def of(backend: Backend, shell: str) -> Environment:
@@ -276,7 +303,8 @@ def of(backend: Backend, shell: str) -> Environment:
     atexit.register(_close_all)
     try:
         environment.open()
-    except BaseException:
-        environment.close()
+    except BaseException as error:
+        with beside(error):
+            environment.close()
         raise
     return environment

@@ -201,7 +201,7 @@ class Round:
                 self._hang(client, "after the fault")
                 return
             try:
-                client.wait(15)
+                client.wait(15 + self._slack)
             except subprocess.TimeoutExpired:
                 self._hang(client, "when it was about to exit")
                 return
@@ -223,7 +223,7 @@ class Round:
         self.plan.write(self._root / "plan", handle=self._handle, **self._given)
         client = self._start("--after")
         try:
-            out, _ = client.communicate(timeout=60)
+            out, _ = client.communicate(timeout=60 + 20 * self._slack)
             if b"closed" not in out:
                 self.report.bad("not healed", f"the next client: {self._errors()}")
         except subprocess.TimeoutExpired:
