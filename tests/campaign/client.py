@@ -81,8 +81,8 @@ class Client:
             claim = self.judge(error, what)
         elif isinstance(value, Result) and (value.timed_out or value.interrupted):
             claim = "unknown"
-        elif what == "start to kill":
-            claim = "unknown"  # it may be killed before its first word
+        elif what in {"start to kill", "pty"}:
+            claim = "unknown"  # it may be killed before its first word; of a terminal, ``wait`` tells
         event = str(getattr(value, "shell", None) or "")
         self.note(
             end=key,

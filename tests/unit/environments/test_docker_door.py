@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import requests
+from docker.api.client import APIClient
 
 from shellward import environments
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments import door
 from shellward.environments.docker import backend
 from shellward.environments.docker.backend import DockerBackend
@@ -23,7 +27,7 @@ from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
 from shellward.environments.machine import memory_backed
 from shellward.environments.pipes import PipeChannel
-from shellward.testing.place import docker_drops
+from shellward.testing.place import docker_drops, docker_labelled
 
 pytestmark = pytest.mark.docker
 IMAGE = "shellward/sandbox"
@@ -316,3 +320,55 @@ def test_whoever_comes_next_removes_what_a_killed_client_has_left(how: str) -> N
         assert not left.root.exists()
     finally:
         other.close()
+
+
+def test_what_the_engine_could_not_start_at_a_terminal_has_no_exit_status(env: Environment) -> None:
+    """As in a container that has just ended: 126 would be taken for the program's own."""
+    api = of(env).client.api
+    made = api.exec_create(of(env).container.id, ["no-such-program"], stdin=True, tty=True)
+    wrapped = api.exec_start(made["Id"], socket=True, tty=True)
+    with contextlib.closing(DockerChannel(wrapped, api, made["Id"], tty=True)) as channel:
+        said = b""
+        while pieces := channel.read(10):
+            said += b"".join(piece.data for piece in pieces)
+        assert b"no-such-program" in said
+        with pytest.raises(ConnectionLost, match="no-such-program"):
+            channel.wait(10)
+    assert env.run("exit 126", pty=True).exit_code == 126
+
+
+@pytest.mark.parametrize("cut", ["create_container_from_config", "start"])
+def test_nothing_is_left_of_a_container_whose_making_was_cut_off(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cut: str
+) -> None:
+    name = uuid.uuid4().hex
+    done = getattr(APIClient, cut)
+
+    def unanswered(*args: Any, **options: Any) -> None:
+        done(*args, **options)
+        raise requests.ConnectionError("cut off")
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(APIClient, cut, unanswered)
+    with pytest.raises(EnvironmentUnavailable, match="cut off"):
+        make(labels={"unanswered": name})
+    assert docker_labelled(f"unanswered={name}") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_door_is_left_when_the_container_cannot_be_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name = uuid.uuid4().hex
+
+    def away(*_: Any, **__: Any) -> None:
+        raise requests.ConnectionError("cut off")
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with monkeypatch.context() as patch:
+        for call in ("start", "containers", "remove_container"):
+            patch.setattr(APIClient, call, away)
+        with pytest.raises(EnvironmentUnavailable, match="cut off") as caught:
+            make(labels={"unanswered": name})
+    for row in docker_labelled(f"unanswered={name}"):
+        subprocess.run(["docker", "rm", "-f", row.split()[0]], check=True, capture_output=True)
+    assert list(tmp_path.iterdir()) == []
+    assert "cannot clean up" in "".join(caught.value.__notes__)
