@@ -300,14 +300,14 @@ class Round:
         if any(kind in {"hangs", "client ended", "campaign"} for kind, _ in self.report.violations):
             self._clear()
             return
-        self._gone(self._processes, "processes")
-        for name in ("run", "tmp"):
-            if name == "tmp" and self.plan.fault == "kill-client":
-                continue  # outputs that it kept: nobody else knows of them
-            self._gone(lambda name=name: [each.name for each in (self._root / name).iterdir()], f"in {name}")
-        handles = self._handles()
         # Of a killed client another finds the one that is asked for; what else it had has its lease.
         limit = _LEASE + _LATE if self.plan.fault == "kill-client" else 0.0
+        self._gone(self._processes, "processes", limit)
+        for name in ("run", "tmp"):
+            if self.plan.fault == "kill-client" and (name == "tmp" or self.plan.beside == "docker"):
+                continue  # outputs that it kept: nobody else knows of them; doors, which whoever comes next removes
+            self._gone(lambda name=name: [each.name for each in (self._root / name).iterdir()], f"in {name}")
+        handles = self._handles()
         if self.plan.place == "ssh":
             there = handles["ssh"]
             self._gone(lambda: [path for path in there if Path(path).exists()], "directories on the host", limit)
