@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _START_LIMIT: Final = 5.0
 _LOOK: Final = 0.02
-_NO_STATE: Final = "state"
 _numbers = itertools.count(1)
 
 
@@ -57,25 +56,13 @@ def size_of(pty: bool | PtySize) -> PtySize:
     return size
 
 
-def _see_start(control: Control, cwd: str, saved: str | None) -> None:
-    """See that a directory can be entered, and that the state to begin with is there (see scripts/restore.*.sh).
-
-    Raises:
-        FileNotFoundError, NotADirectoryError, PermissionError: as of open(2).
-        EnvironmentUnavailable: the state has gone, with what was in the sandbox.
-    """
+def _see_directory(control: Control, cwd: str) -> None:
+    """Raise what open(2) would when a directory cannot be entered."""
     place = quote(encode_text(cwd, "cwd")).decode("utf-8", "surrogateescape")
-    look = (
+    answer = control.call(
         f"if [ ! -e {place} ];then echo {errno.ENOENT};elif [ ! -d {place} ];then echo {errno.ENOTDIR};"
-        f"elif [ ! -x {place} ];then echo {errno.EACCES};"
-    )
-    if saved is not None:
-        state = quote(encode_text(saved)).decode("utf-8", "surrogateescape")
-        none = "&&".join(f"[ ! -r {state}.{number} ]" for number in range(4))
-        look += f"elif {none};then echo {_NO_STATE};"
-    answer = control.call(f"{look}fi").strip()
-    if answer == _NO_STATE:
-        raise EnvironmentUnavailable("the session's state is gone, as after a restart of the sandbox; nothing has run")
+        f"elif [ ! -x {place} ];then echo {errno.EACCES};fi"
+    ).strip()
     if answer:
         raise OSError(int(answer), os.strerror(int(answer)), cwd)
 
@@ -167,7 +154,7 @@ class PtyCalls:
         if not cwd.startswith("/"):
             cwd = f"{start.cwd.rstrip('/')}/{cwd}"
         control = self.control(shell.user)
-        _see_start(control, cwd, start.saved)
+        _see_directory(control, cwd)
         since = int(control.call("sw_uptime; echo $sw_now")) - 1
         wanted = AtTerminal(
             text=call.text,

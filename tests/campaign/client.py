@@ -82,7 +82,7 @@ class Client:
         elif isinstance(value, Result) and (value.timed_out or value.interrupted):
             claim = "unknown"
         elif what in {"start to kill", "pty"}:
-            claim = "unknown"  # it may be killed before its first word; of a terminal, ``wait`` tells
+            claim = "unknown"  # it may be killed before its first word; a program at a terminal says itself that it ran
         event = str(getattr(value, "shell", None) or "")
         self.note(
             end=key,
@@ -387,6 +387,8 @@ class Client:
             return
         _, error = self.quietly("pty write", lambda: made.write("hello\r"))
         status, other = self.quietly("pty wait", lambda: made.wait(15.0), limit=15)
+        if error is None and other is None and status == code:
+            self.note(end=key, what="pty", claim="done", error="")
         if error is None and other is None and status not in {code, None}:
             if not (status > 128 and self.plan.fault.startswith(_KILLS)):
                 self.bad("untrue", f"pty {key}: status {status}, not {code}")

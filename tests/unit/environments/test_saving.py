@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from shellward import environments
-from shellward.core.errors import EnvironmentUnavailable
 from shellward.core.types import ShellEvent
 from shellward.environments import Environment
 
@@ -236,20 +235,3 @@ def test_many_variables_and_functions(env: Environment) -> None:
     look = "echo $v1500; f1500; env | grep ^v7=; bash -c f9; compgen -v v | wc -l; compgen -A function f | wc -l"
     expected = "value 1500\nfunction 1500\nv7=value 7\nfunction 9\n1500\n1500\n"
     assert everywhere(env, look) == [expected] * 3
-
-
-@pytest.mark.parametrize("shell", ["bash", "sh"])
-def test_a_terminal_does_not_begin_without_the_state(tmp_path: Path, shell: str) -> None:
-    """As after a restart of the sandbox, which empties its scratch directory."""
-    ran = tmp_path / "ran"
-    with environments.create("local", shell=shell) as env:
-        env.run("X=1").check()
-        for path in Path(env.backend.scratch, "main").glob("default.*"):
-            path.unlink()
-        with pytest.raises(EnvironmentUnavailable, match="nothing has run"):
-            env.pty(f"touch {ran}")
-        with pytest.raises(EnvironmentUnavailable, match="nothing has run"):
-            env.run(f"touch {ran}", pty=True)
-        assert not ran.exists()
-        assert env.run("X=2; echo $X").stdout == "2\n"
-        assert "2" in env.run("echo $X", pty=True).stdout
