@@ -366,7 +366,7 @@ async def _made(make: Callable[[], blocking.Environment]) -> Environment:
         await in_thread(lambda: made.append(make()))
     except BaseException:
         for environment in made:  # cancelled meanwhile: nobody would ever close it
-            await in_thread(environment.close)
+            await in_thread(environment.undo)
         raise
     return Environment(made[0])
 

@@ -40,8 +40,10 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         outputs: the files with outputs that were too long.
     """
 
-    def __init__(self, backend: Backend, *, shell: str = "auto") -> None:
+    def __init__(self, backend: Backend, *, shell: str = "auto", attached: bool = False) -> None:
         self.backend = backend
+        self._attached = attached
+        """It was there before this client, and somebody else may use it."""
         self.program = "sh" if shell == "auto" else shell
         self.id = secrets.token_hex(6)
         self._closed = False
@@ -189,6 +191,13 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
             self.backend.detach()
         self.outputs.close()
 
+    def undo(self) -> None:
+        """Undo a ``create`` or an ``attach`` that has failed, or that nobody waits for: what was there before stays."""
+        if self._attached:
+            self.detach()
+        else:
+            self.close()
+
     @property
     def _default(self) -> Shell:
         """The default session's shell."""
@@ -295,9 +304,9 @@ def _close_all() -> None:
         raise first
 
 
-def of(backend: Backend, shell: str) -> Environment:
-    """Open an environment on a backend that is there; the backend ends when that fails."""
-    environment = Environment(backend, shell=shell)
+def of(backend: Backend, shell: str, *, attached: bool = False) -> Environment:
+    """Open an environment on a backend that is there; one that was made for it ends when that fails."""
+    environment = Environment(backend, shell=shell, attached=attached)
     # What an SDK has registered since this module was imported must not run before: nothing could be closed then.
     atexit.unregister(_close_all)
     atexit.register(_close_all)
@@ -305,6 +314,6 @@ def of(backend: Backend, shell: str) -> Environment:
         environment.open()
     except BaseException as error:
         with beside(error):
-            environment.close()
+            environment.undo()
         raise
     return environment

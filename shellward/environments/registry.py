@@ -80,7 +80,7 @@ def attach(handle: str, *, shell: str | None = None) -> "Environment":
     from shellward.environments.environment import of
 
     found = attach_backend(handle)
-    return of(found, shell or shell_of(found))
+    return of(found, shell or shell_of(found), attached=True)
 
 
 def shell_of(found: "Backend") -> str:

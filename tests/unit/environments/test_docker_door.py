@@ -1,14 +1,16 @@
 """The door into a container on this machine, in a real one: what it lets in, what it keeps out, what is left of it."""
 
+import asyncio
 import contextlib
 import gc
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +19,7 @@ import pytest
 import requests
 from docker.api.client import APIClient
 
-from shellward import environments
+from shellward import Terminal, aio, environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments import door
 from shellward.environments.docker import backend
@@ -27,6 +29,7 @@ from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
 from shellward.environments.machine import memory_backed
 from shellward.environments.pipes import PipeChannel
+from shellward.terminal_tool.aio import Terminal as AsyncTerminal
 from shellward.testing.place import docker_drops, docker_labelled
 
 pytestmark = pytest.mark.docker
@@ -335,6 +338,56 @@ def test_what_the_engine_could_not_start_at_a_terminal_has_no_exit_status(env: E
         with pytest.raises(ConnectionLost, match="no-such-program"):
             channel.wait(10)
     assert env.run("exit 126", pty=True).exit_code == 126
+
+
+def attach_from_asyncio(handle: str) -> None:
+    async def attach() -> None:
+        async with await aio.attach(handle):
+            pass
+
+    asyncio.run(attach())
+
+
+@pytest.mark.parametrize("attach", [environments.attach, Terminal.attach, attach_from_asyncio])
+def test_what_cannot_be_attached_to_lives_on(
+    env: Environment, monkeypatch: pytest.MonkeyPatch, attach: Callable[[str], Any]
+) -> None:
+    def no_descriptor(_: Environment) -> None:
+        raise EnvironmentUnavailable("too many files are open")
+
+    env.run("X=kept").check()
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "open", no_descriptor)
+        with pytest.raises(EnvironmentUnavailable, match="too many files"):
+            attach(env.handle)
+    assert env.run("echo $X").stdout == "kept\n"
+
+
+@pytest.mark.parametrize("asynchronous", [aio, AsyncTerminal])
+def test_an_attach_that_nobody_waits_for_ends_nothing(
+    env: Environment, monkeypatch: pytest.MonkeyPatch, asynchronous: Any
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    opens = Environment.open
+
+    def slow(self: Environment) -> None:
+        begun.set()
+        go_on.wait(30)
+        opens(self)
+
+    async def give_up() -> None:
+        task = asyncio.create_task(asynchronous.attach(env.handle))
+        await asyncio.to_thread(begun.wait, 30)
+        task.cancel()
+        asyncio.get_running_loop().call_later(0.1, go_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    env.run("X=kept").check()
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "open", slow)
+        asyncio.run(give_up())
+    assert env.run("echo $X").stdout == "kept\n"
 
 
 @pytest.mark.parametrize("cut", ["create_container_from_config", "start"])
