@@ -5,6 +5,7 @@ import contextlib
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -338,6 +339,38 @@ def test_what_the_engine_could_not_start_at_a_terminal_has_no_exit_status(env: E
         with pytest.raises(ConnectionLost, match="no-such-program"):
             channel.wait(10)
     assert env.run("exit 126", pty=True).exit_code == 126
+
+
+@pytest.mark.parametrize(
+    ("number", "running", "said", "status"),
+    [
+        (0, True, "cannot exec in a stopped state: unknown", None),
+        (0, False, "", None),
+        (0, True, "of the program's own", 126),
+        (12, False, "cannot exec in a stopped state: unknown", 126),
+    ],
+)
+def test_an_exit_status_of_126_is_the_programs_own_where_there_was_one(
+    number: int, running: bool, said: str, status: int | None
+) -> None:
+    """As engines say it: Podman has forgotten the number of a process that has ended."""
+
+    class Api:
+        def exec_inspect(self, _: str) -> dict[str, Any]:
+            return {"ExitCode": 126, "Pid": number, "ContainerID": "x"}
+
+        def inspect_container(self, _: str) -> dict[str, Any]:
+            return {"State": {"Running": running}}
+
+    ours, theirs = socket.socketpair()
+    with theirs, contextlib.closing(DockerChannel(ours, Api(), "x", tty=True)) as channel:
+        theirs.sendall(said.encode())
+        theirs.shutdown(socket.SHUT_WR)
+        if status is not None:
+            assert channel.wait(10) == status
+            return
+        with pytest.raises(ConnectionLost, match="could not start it"):
+            channel.wait(10)
 
 
 def attach_from_asyncio(handle: str) -> None:
