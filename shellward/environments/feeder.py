@@ -56,6 +56,8 @@ class Feeder:
         self._on_error = on_error
         self.error: BaseException | None = None
         self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._holders = 2
         self._thread = threading.Thread(target=self._pump, name="shellward-stdin", daemon=True)
         with (
             foreign(backend.kind, "standard input cannot be sent"),
@@ -92,11 +94,24 @@ class Feeder:
         self._channel.close()
         # A source without a descriptor may block for ever in its own code; its thread is a daemon then.
         self._thread.join(1.0)
-        if not self._thread.is_alive():
-            os.close(self._wake)
-            os.close(self._waker)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Close the pipe that wakes the pump, when both who holds this and the pump are done with it."""
+        with self._lock:
+            self._holders -= 1
+            if self._holders:
+                return
+        os.close(self._wake)
+        os.close(self._waker)
 
     def _pump(self) -> None:
+        try:
+            self._pump_all()
+        finally:
+            self._let_go()
+
+    def _pump_all(self) -> None:
         try:
             for chunk in self._chunks():
                 if not isinstance(chunk, bytes | bytearray | memoryview):

@@ -86,7 +86,7 @@ def attach(handle: str, *, shell: str | None = None) -> "Environment":
 
     with held():
         found = attach_backend(handle)
-        return of(found, shell or shell_of(found))
+        return of(found, shell or shell_of(found), attached=True)
 
 
 def shell_of(found: "Backend") -> str:

@@ -64,7 +64,7 @@ class Terminal(Environment):
             await in_thread(lambda: made.append(make()))
         except BaseException:
             for terminal in made:  # cancelled meanwhile: nobody would ever close it
-                await in_thread(terminal.close)
+                await in_thread(terminal.undo)
             raise
         return cls(made[0])
 

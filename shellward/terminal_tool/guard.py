@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.core.errors import beside
 from shellward.core.interrupts import held, interruptible
 from shellward.environments import registry
 from shellward.environments.environment import Environment
@@ -77,11 +78,14 @@ class Terminal(Environment):
         made = cls.__new__(cls)
         with held():
             found = registry.attach_backend(handle)
-            made._open_guarded(found, shell or registry.shell_of(found), gate, task=task, lasting=True)  # noqa: SLF001  # ours
+            shell = shell or registry.shell_of(found)
+            made._open_guarded(found, shell, gate, task=task, lasting=True, attached=True)  # noqa: SLF001  # ours
         return made
 
-    def _open_guarded(self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool) -> None:
-        super().__init__(backend, shell=shell)
+    def _open_guarded(
+        self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool, attached: bool = False
+    ) -> None:
+        super().__init__(backend, shell=shell, attached=attached)
         self._own_gate: Gate | None = None
         try:
             if gate is None:
@@ -90,8 +94,9 @@ class Terminal(Environment):
                 gate = self._own_gate = open_gate(load(), reach=reach_of_environment(self, lasting=lasting))
             self._judge = Judge(self, gate, task=task)
             self.open()
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            with beside(error):
+                self.undo()
             raise
 
     @property

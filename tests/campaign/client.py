@@ -623,7 +623,9 @@ def main() -> None:
 
 
 def imports(plan: Plan) -> None:
-    """Import what the first call would, so that what modules hold is no leak."""
+    """Import what the first call would: what modules hold is no leak, and without descriptors none comes."""
+    import shellward.terminal.emulator  # noqa: F401  # of what a terminal shows
+
     kinds = {plan.place, plan.beside}
     if "docker" in kinds:
         import docker  # noqa: F401
