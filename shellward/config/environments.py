@@ -40,7 +40,7 @@ class Choice:
     """
 
     kind: str
-    config: Mapping[str, object]
+    config: Mapping[str, Any]
     name: str = ""
     source: str = ""
 
