@@ -107,6 +107,12 @@ def test_an_environment_that_is_there_is_not_of_the_settings() -> None:
     assert (done.returncode, b"--env is for a new environment" in done.stderr) == (2, True)
 
 
+def test_completion_knows_the_names_of_the_settings() -> None:
+    asked = {"_SHELLWARD_COMPLETE": "bash_complete", "COMP_WORDS": "shellward run --env h", "COMP_CWORD": "3"}
+    assert cli(env=environ(SHELLWARD_ENVIRONMENTS=NAMED, **asked)).stdout == b"plain,here\n"
+    assert cli(env=environ(SHELLWARD_ENVIRONMENTS="[", **asked)).stdout == b"\n"
+
+
 @pytest.mark.parametrize("command", ["run", "start", "shell", "mcp"])
 def test_help_lists_all_kinds(command: str) -> None:
     from shellward.environments.registry import BACKENDS
