@@ -67,6 +67,23 @@ def test_names_of_the_settings(words: tuple[str, ...]) -> None:
     assert done.stderr == f"shellward: on here: local (/usr), from {source}\n".encode()
 
 
+@pytest.mark.docker
+def test_options_of_a_kind_hold_for_a_name() -> None:
+    box = {"kind": "docker", "image": IMAGE, "network": "none", "read_only": True, "user": "nobody"}
+    variables = environ(SHELLWARD_ENVIRONMENTS=json.dumps({"box": box}))
+    look = "id -un; touch /x 2>/dev/null || echo read-only; ls /sys/class/net"
+    assert cli("run", "--env", "box", look, env=variables).stdout.split() == [b"nobody", b"read-only", b"lo"]
+
+
+def test_secrets_of_environments_are_not_shown() -> None:
+    table = {"a": {"kind": "daytona", "api_key": "hush", "env": {"TOKEN": "hush"}, "image": "seen"}}
+    variables = environ(SHELLWARD_ENVIRONMENTS=json.dumps(table), TERMINAL_MODAL_MODE="auto")
+    for words in ((), ("--json",)):
+        done = cli("config", "show", *words, env=variables)
+        assert (b"hush" in done.stdout, b"seen" in done.stdout) == (False, True)
+        assert (b"TERMINAL_MODAL_MODE" in done.stderr) is not bool(words)
+
+
 @pytest.mark.parametrize("command", ["run", "start"])
 def test_ssh_has_the_host_of_the_settings(command: str) -> None:
     variables = environ(TERMINAL_SSH_HOST="127.0.0.1", TERMINAL_SSH_PORT="1", TERMINAL_SSH_USER="nobody")

@@ -142,6 +142,15 @@ def test_a_command_that_changes_the_settings_moves_no_later_task(own_home: Path,
         assert terminal.cwd == str(first)
 
 
+def test_variables_that_are_not_used_are_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERMINAL_VERCEL_RUNTIME", "node24")
+    for task in ("one", "two"):
+        said("true", task)
+    assert capfd.readouterr().err.count("$TERMINAL_VERCEL_RUNTIME is not used") == 1
+
+
 def test_a_kind_that_the_program_names_is_just_that(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del own_home
     monkeypatch.setenv("TERMINAL_CWD", "/nowhere")
