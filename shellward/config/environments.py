@@ -8,7 +8,7 @@ name, and nothing else.
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from shellward.config.schema import KINDS
@@ -36,13 +36,21 @@ class Choice:
         kind: ``local``, ``docker``, ...
         config: its settings, as ``Terminal`` takes them; None where the settings ask for no limit.
         name: its name in ``environments``; empty: it has none.
-        source: where it was said, or a part of it (``$TERMINAL_ENV``, ``<file>:<line>``); empty: nowhere.
+        said: where the settings say that it is this one (``$TERMINAL_ENV``, ``<file>:<line>``); empty: the caller does,
+            or nobody.
+        sources: key of ``config`` to where the settings say it.
     """
 
     kind: str
     config: Mapping[str, Any]
     name: str = ""
-    source: str = ""
+    said: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """Where the settings say it, or else a part of it; empty: nowhere."""
+        return self.said or next(iter(self.sources.values()), "")
 
     @property
     def is_obvious(self) -> bool:
@@ -68,7 +76,7 @@ class Choice:
         Raises:
             ConfigError: there is no host to connect to.
         """
-        made = dict(self.config)
+        made, sources = dict(self.config), dict(self.sources)
         for key, value in given.items():
             before = made.get(key)
             if isinstance(before, Mapping) and isinstance(value, Mapping):
@@ -77,10 +85,11 @@ class Choice:
                 made[key] = [*before, *value]
             else:
                 made[key] = value
+                sources.pop(key, None)
         if self.kind == "ssh" and not made.get("host"):
             where = f"{_KEY}.{self.name}.host" if self.name else "terminal.ssh.host (TERMINAL_SSH_HOST)"
             raise ConfigError(f"{where}: needs a host for ssh environments")
-        return replace(self, config=made)
+        return replace(self, config=made, sources=sources)
 
 
 def choose(loaded: "Loaded", named: str | None = None) -> Choice:
@@ -96,23 +105,19 @@ def choose(loaded: "Loaded", named: str | None = None) -> Choice:
     config, sources = loaded.config, loaded.sources
     default = config.terminal.env
     wanted = default if named is None else named
-    source = "" if named is not None else sources["terminal.env"].removeprefix("default")
+    said = "" if named is not None else sources["terminal.env"].removeprefix("default")
     cwd = config.terminal.cwd if wanted == default else ""
-    keys = {"cwd": "terminal.cwd"} if cwd else {}
     if wanted in config.environments:
         table = dict(config.environments[wanted])
         kind = str(table.pop("kind"))
-        made = {"cwd": cwd, **table} if cwd else table
-        return Choice(kind, made, wanted, source or sources[_KEY])
+        return Choice(kind, {"cwd": cwd, **table} if cwd else table, wanted, said or sources[_KEY])
     if wanted not in KINDS:
         known = (*KINDS, *config.environments)
         raise ConfigError(f"environment: unknown kind {wanted!r}; known are {', '.join(known)}{hint(wanted, known)}")
-    made, of_kind = _of_kind(wanted, config.terminal)
-    keys |= of_kind
+    made, keys = _of_kind(wanted, config.terminal)
     if cwd and not (cwd == "." and wanted != "local"):  # of Hermes Agent: the directory here, which is not there
-        made["cwd"] = cwd
-    source = source or next((sources[key] for key in keys.values() if sources[key] != "default"), "")
-    return Choice(wanted, made, "", source)
+        made["cwd"], keys["cwd"] = cwd, "terminal.cwd"
+    return Choice(wanted, made, "", said, {name: sources[key] for name, key in keys.items()})
 
 
 def _of_kind(kind: str, settings: "TerminalSection") -> tuple[dict[str, object], dict[str, str]]:

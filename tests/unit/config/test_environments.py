@@ -194,6 +194,16 @@ def test_it_is_obvious_when_the_settings_have_no_part_in_it(
     assert not source or choice.source.endswith(source)
 
 
+def test_what_the_caller_says_is_not_of_the_settings() -> None:
+    loaded = load(environ={"TERMINAL_DOCKER_IMAGE": "x", "TERMINAL_DOCKER_VOLUMES": "/a:/b"})
+    choice = choose(loaded, "docker")
+    assert choice.source == "$TERMINAL_DOCKER_IMAGE"
+    mine = choice.over({"image": "mine", "mounts": [{"source": "/c", "target": "/d"}]})
+    assert (str(mine), mine.source) == ("docker (mine)", "$TERMINAL_DOCKER_VOLUMES")
+    alone = choose(load(environ={"TERMINAL_DOCKER_IMAGE": "x"}), "docker").over({"image": "mine"})
+    assert alone.is_obvious
+
+
 @pytest.mark.parametrize(
     ("variables", "named", "message"),
     [
