@@ -152,6 +152,21 @@ def forget(handle: str) -> bool:
     return factory.forget(handle)
 
 
+def check(kind: str, config: "Mapping[str, object]") -> None:
+    """Check the settings of an environment of ours as ``create`` does; nothing is made, and no SDK is needed.
+
+    Raises:
+        ConfigError: there is no such kind, a key is unknown, or a value wrong.
+    """
+    from shellward.environments.config import parse_config
+
+    backend(kind)
+    module = import_module(BACKENDS[kind] if kind == "local" else f"{BACKENDS[kind]}.config")
+    settings = parse_config(getattr(module, f"{kind.capitalize()}Config"), config, kind)
+    if (more := getattr(module, "check", None)) is not None:
+        more(settings)
+
+
 def _listed(kind: str) -> list[EnvironmentInfo]:
     module = backend(kind)
     with foreign(kind, "environments could not be listed"):

@@ -39,7 +39,7 @@ class Terminal(Environment):
     @classmethod
     async def create(
         cls,
-        kind: str,
+        kind: str | None = None,
         *,
         gate: "Gate | None" = None,
         task: str = "",

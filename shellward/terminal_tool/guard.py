@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.config import load
 from shellward.core.errors import beside
 from shellward.core.interrupts import held, interruptible
 from shellward.environments import registry
 from shellward.environments.environment import Environment
 from shellward.terminal_tool.deeds import copying, writing
 from shellward.terminal_tool.judge import Judge
+from shellward.terminal_tool.settings import environment_of
 from shellward.terminal_tool.surroundings import reach_of_environment
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ class Terminal(Environment):
     about one command, others go on.
 
     Args:
-        kind: ``local``, ``docker``, ...
+        kind: ``local``, ``docker``, ...: just that, with ``config``; a name in ``environments`` of the settings; None:
+            what ``terminal.env`` of the settings says. In the latter two ``config`` wins over the settings.
         gate: who decides instead of the gate that the settings describe; it is not closed with this.
         task: id of the task that the commands are for; rules and approvals may be tied to it.
         progress: is called with a line of text for each step, while an image is pulled or built.
@@ -55,7 +58,7 @@ class Terminal(Environment):
 
     def __init__(
         self,
-        kind: str,
+        kind: str | None = None,
         *,
         gate: Gate | None = None,
         task: str = "",
@@ -63,9 +66,10 @@ class Terminal(Environment):
         progress: "OnStep | None" = None,
         **config: object,
     ) -> None:
+        kind, made = environment_of(kind, config)
         with held():
-            backend = registry.create_backend(kind, config, progress)
-            self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
+            backend = registry.create_backend(kind, made, progress)
+            self._open_guarded(backend, str(made.get("shell", "auto")), gate, task=task, lasting=lasting)
 
     @classmethod
     def attach(cls, handle: str, *, shell: str | None = None, gate: Gate | None = None, task: str = "") -> Self:
@@ -89,9 +93,7 @@ class Terminal(Environment):
         self._own_gate: Gate | None = None
         try:
             if gate is None:
-                from shellward.config import load
-
-                gate = self._own_gate = open_gate(load(), reach=reach_of_environment(self, lasting=lasting))
+                gate = self._own_gate = open_gate(load(held=True), reach=reach_of_environment(self, lasting=lasting))
             self._judge = Judge(self, gate, task=task)
             self.open()
         except BaseException as error:
