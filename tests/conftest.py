@@ -15,6 +15,11 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
 
+# Settings of whoever runs the tests: a TERMINAL_ENV of his would send them elsewhere.
+for name in [*os.environ]:
+    if name.startswith("TERMINAL_") or (name.startswith("SHELLWARD_") and "__" in name):
+        del os.environ[name]
+
 TOGETHER = {
     "unit/aio": "aio",  # they look for processes by name
     "unit/mcp_client": "mcp",  # one worker pays for the SDK, whose import takes a second or more

@@ -289,6 +289,9 @@ class Environment:
         """End the environment with everything in it. Idempotent.
 
         A command that runs ends with ConnectionLost.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox cannot be ended now. Its lease will, or another ``close``.
         """
         await in_thread(self.blocking.close)
 
@@ -365,7 +368,7 @@ async def _made(make: Callable[[], blocking.Environment]) -> Environment:
         await in_thread(lambda: made.append(make()))
     except BaseException:
         for environment in made:  # cancelled meanwhile: nobody would ever close it
-            await in_thread(environment.close)
+            await in_thread(environment.undo)
         raise
     return Environment(made[0])
 

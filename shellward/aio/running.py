@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from shellward.aio.loop import in_thread, readable, whole
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, had_begun
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import Control, Pause, Plan, Round, Target, end_later, kill_plan, target_of
@@ -124,16 +124,22 @@ class _Running:
             await self._begin()
         except BaseException as failure:
             error = failure
-            await whole(lambda: self._leave(error))
+            await self._left(error)
             raise
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None and self._run.source is None and self._begun.settled:  # nothing that would wait
-            self._shell.execution = None
+            self._shell.part(self._execution)
             self._run.collector.close()
             return
-        await whole(lambda: self._leave(error))
+        await self._left(error)
+
+    async def _left(self, error: BaseException | None) -> None:
+        try:
+            await whole(lambda: self._leave(error))
+        finally:  # not before: a leaving that was cut off is begun again
+            self._shell.part(self._execution)
 
     async def _begin(self) -> None:
         request, shell = self._run.request, self._shell
@@ -170,11 +176,14 @@ class _Running:
 
     def result(self) -> Result:
         """Return the result of a command that is over, after the block was left."""
-        if self._feeder is not None and self._feeder.error is not None:
-            raise self._feeder.error
-        outcome = self._begun.outcome
-        assert outcome is not None  # noqa: S101  # _leave sees to it
-        return self._run.result(self._begun, outcome)
+        try:
+            if self._feeder is not None and self._feeder.error is not None:
+                raise self._feeder.error
+            outcome = self._begun.outcome
+            assert outcome is not None  # noqa: S101  # _leave sees to it
+            return self._run.result(self._begun, outcome)
+        finally:
+            self._run.collector.close()
 
     async def _advance(self, seconds: float | None, sink: Sink) -> bool:
         channel = self._shell.channel
@@ -254,6 +263,7 @@ class _Running:
                 why = await in_thread(self._environment.why_lost, str(error))
                 raise self._run.lost(self._execution, why) from error
             if error is not None and self._execution is not None:
+                had_begun(error)
                 await self._abort()
             elif self._execution is not None and not self._execution.settled:
                 # Whoever else ends this command must be done with it before the next one begins.
@@ -262,7 +272,8 @@ class _Running:
             self._shell.execution = None
             if self._run.source is not None:
                 await in_thread(self._stack.close)
-            self._run.collector.close()
+            if error is not None:
+                self._run.collector.close()
 
     async def _abort(self) -> None:
         """End a command that nobody waits for any more, and throw its output away."""

@@ -6,7 +6,6 @@ other settings the first ones.
 """
 
 import contextlib
-import functools
 import os
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -19,6 +18,7 @@ from shellward.config import paths
 from shellward.config.loader import Loaded, approval_of
 from shellward.config.schema import AllowEntry, ApprovalSection, Config
 from shellward.config.strictness import Difference, looser, strictest
+from shellward.config.wording import say_once
 from shellward.core import files
 from shellward.core.errors import ConfigError
 
@@ -64,11 +64,11 @@ class Accepted:
                 if held != self._read():
                     self._keep(held)
         except OSError as error:
-            _say_once(f"{self.path}: accepted settings cannot be kept: {error.strerror or error}")
+            say_once(f"{self.path}: accepted settings cannot be kept: {error.strerror or error}")
             wanted, before, held = self._compare()
         self._last = held
         if before is not None and (waiting := looser(before, wanted)):
-            _say_once(self._message(waiting))
+            say_once(self._message(waiting))
         return held
 
     def _compare(self) -> tuple[ApprovalSection, ApprovalSection | None, ApprovalSection]:
@@ -187,10 +187,3 @@ def _put(loaded: Loaded, held: ApprovalSection, said: ApprovalSection) -> Approv
         else:
             values[name] = getattr(now if given(key) else held, name)
     return ApprovalSection(**values)
-
-
-@functools.lru_cache(maxsize=64)
-def _say_once(message: str) -> None:
-    """Print a message on stderr, once in this program; nobody there to read it is no error."""
-    with contextlib.suppress(OSError):
-        os.write(2, f"shellward: {message}\n".encode("utf-8", "backslashreplace"))

@@ -14,6 +14,7 @@ from shellward.approval.engine import NO_PACKS, Packs, find, shift, takes_orders
 from shellward.approval.inner import deed
 from shellward.approval.nearby import NOTHING_NEARBY, NOTHING_WANTED, Nearby, Wanted, wanted
 from shellward.command.known import NOTHING, Known, changes_state, defined, traps_state
+from shellward.command.testrunners import RUNNERS
 from shellward.command.trace import trace
 from shellward.command.values import unknown
 from shellward.core.gate import Finding, Severity
@@ -167,12 +168,12 @@ def again(before: Look, command: str, *, cwd: str | None, brought: Brought, pack
 def _of_a_recipe(finding: Finding) -> bool:
     """Tell whether a finding is one of those that makefiles are full of: ``$(CC)``, and what ``clean`` removes.
 
-    All recipes are followed, wanted or not, and make's variables are not known.
+    All recipes are followed, wanted or not, and make's variables are not known. Of tests, all functions are.
     """
     return bool(_MAKES.intersection(finding.via)) and finding.severity <= Severity.MEDIUM
 
 
-_MAKES: Final = frozenset(("make", "gmake", "bmake"))
+_MAKES: Final = frozenset(("make", "gmake", "bmake", *RUNNERS))
 
 
 def _hashed(traced: Trace) -> dict[str, str]:

@@ -163,8 +163,10 @@ def _archive(call: Call) -> Iterator[list[str]]:
 
 
 def _image(call: Call) -> Iterator[list[str]]:
-    """``qemu-img convert .. to``, ``qemu-img dd of=to``."""
+    """``qemu-img convert .. to``, ``qemu-img dd of=to``, ``qemu-img create disk``."""
     words = call.argv[1:]
+    if words[:1] == ["create"]:
+        yield from ([">", word] for word in operands(words, "fobBFu") if word.startswith("/dev/"))
     at = next((at for at, word in enumerate(words) if word in {"convert", "dd"}), None)
     if at is None:
         return
@@ -279,6 +281,14 @@ def _words(call: Call) -> Iterator[list[str]]:
     yield ["@sql", "typed", " ".join(call.argv)]
 
 
+def _keygen(call: Call) -> Iterator[list[str]]:
+    """``ssh-keygen -f key``: over an existing one when the question is answered."""
+    if re.match(r"\s*[yY]", call.inv.stdin or "") and not any(
+        word in {"-l", "-y", "-e", "-R", "-F"} for word in call.argv
+    ):
+        yield from ([">", value] for _, value in short_values(call.argv, "f"))
+
+
 EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     **dict.fromkeys(["cp", "gcp", "mv", "gmv", "install", "ginstall", "ln", "gln", "rsync"], _destination),
     **dict.fromkeys(["tee", "truncate", "sponge", "sudoedit"], _all),
@@ -286,7 +296,7 @@ EFFECTS: dict[str, Callable[[Call], Iterator[list[str]]]] = {
     "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl, "curlie": _curl, "wget": _wget, "wget2": _wget,
     **dict.fromkeys(["http", "https", "xh", "xhs"], _httpie),
     **dict.fromkeys(["tar", "gtar", "bsdtar"], _tar), "unzip": _unzip, "openssl": _after("-out"), "sort": _after("-o"),
-    "qemu-img": _image, **dict.fromkeys(_CLONERS, _clone),
+    "qemu-img": _image, "ssh-keygen": _keygen, **dict.fromkeys(_CLONERS, _clone),
     **dict.fromkeys(["ntfsclone", *(f"partclone.{kind}" for kind in ("restore", "dd", "ext2", "ext3", "ext4", "xfs", "btrfs", "ntfs", "vfat", "fat32", "f2fs"))], _restored),
     **dict.fromkeys(["7z", "7za", "7zz", "7zr", "zip"], _archive), "gpg": _after("-o"), "patch": _after("-o"),
     **dict.fromkeys(["psql", "pgcli", "usql", "vsql", "edb-psql", "cockroach"], _sql("-c", "--command", "-e", "--execute")),

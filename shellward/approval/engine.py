@@ -10,6 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from shellward.approval.checks.verbs import destroys
 from shellward.approval.checks.writing import BEGINS_AT_HOME
 from shellward.approval.effects import EFFECTS, effects
 from shellward.approval.expressions import expression
@@ -51,6 +52,8 @@ _DRY = frozenset(
         "--preview",
         "--pretend",
         "--no-execute",
+        "--preview-only",
+        "--why-run",
     )
 )
 _LONG = 1_024
@@ -80,6 +83,8 @@ def index(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
 
 
 _INDEX = index(RULES)
+_ANY = _INDEX["@any"]
+"""Rules of tools that have none of their own."""
 _CALM = frozenset(("cp", "ln", "install", "tee", ">", ">>"))
 _NOT_CALM = re.compile(r"^[/~\ue000-]|^[\"']|\.\.|\.git|\.husky|\.(?:ssh|gnupg|aws|kube|config)/|^[A-Za-z]:|\\").search
 """Copies between names of the working directory concern no rule; most of what is copied is that."""
@@ -117,6 +122,18 @@ def _is_cmdlet(name: str) -> bool:
     return name[:1].isupper() and "-" in name and _CMDLET.match(name) is not None
 
 
+_OWN_TOOLS = frozenset(("poetry", "pipenv", "pdm", "hatch", "rye", "uv", "bundle"))
+"""They run what the project itself brings along."""
+
+
+def _is_unruled(inv: Invocation) -> bool:
+    """Tell whether a program without rules takes something away by the words of its path."""
+    name = inv.name
+    if name in _INDEX or name in EFFECTS or not destroys(inv.argv) or not _OWN_TOOLS.isdisjoint(inv.via):
+        return False
+    return name not in handlers.names() and not (len(name) > 3 and name[:-1] in _INDEX)  # a slip of the hand: awss
+
+
 _AGAIN = 16_384
 """Characters that are read when beginning once more behind an unfinished quote."""
 _GRAVE = re.compile(
@@ -131,11 +148,12 @@ def is_harmless(call: Call) -> bool:
     argv = call.argv
     if call.name[:1] in "@><" or call.name in _KEEP_HELP:
         return False
-    for word in argv[1:]:
-        if word == "--":
-            break
-        if word in _HELP:
-            return True
+    if not _HELP.isdisjoint(argv):
+        for word in argv[1:]:
+            if word == "--":
+                break
+            if word in _HELP:
+                return True
     if len(argv) > 1 and (
         argv[1] in {"help", "--version"}
         or (argv[-1] in {"help", "-h"} and (call.args.path or call.args.subs or len(argv) == 2))
@@ -162,6 +180,11 @@ def apply(rule: Rule, call: Call) -> tuple[str, ...] | None:
     return result if isinstance(result, tuple) else ()
 
 
+def _taken_back(rules: Iterable[Rule], call: Call) -> bool:
+    """Tell whether one of the rules says of itself that it does not mean this."""
+    return any(rule.unless and expression(rule.unless).occurs_in(call.form) for rule in rules)
+
+
 _OF_THE_CONTAINER = ("files.", "system.users", "system.write", "system.startup", "system.service",
                      "packages.remove", "packages.apt-remove")  # fmt: skip
 """Findings about files, users and services: in a container that was just made of an image, nothing is lost."""
@@ -176,7 +199,7 @@ def _judge(inv: Invocation, found: dict[Deed, Finding], work: Work, packs: Packs
     """Apply the rules of one command and of its effects."""
     work.spend(20 + (len(inv.argv) >> 1))
     call = Call(inv, base)
-    rules = rules_for(inv.name)
+    rules = rules_for(inv.name) or (_ANY if _is_unruled(inv) else ())
     if inv.name in packs:
         rules = (*rules, *packs[inv.name])
     if rules or inv.name in EFFECTS:
@@ -195,10 +218,10 @@ def _judge(inv: Invocation, found: dict[Deed, Finding], work: Work, packs: Packs
     inner, argv = "", tuple(inv.argv) if rules else ()
     if rules and IN_NEW_CONTAINER in inv.notes:
         rules = tuple(rule for rule in rules if not rule.id.startswith(_OF_THE_CONTAINER))
-    for rule in rules:
-        affects = apply(rule, call)
-        if affects is None:
-            continue
+    matched = [(rule, affects) for rule in rules if (affects := apply(rule, call)) is not None]
+    if rules and not matched and destroys(inv.argv) and call.args.path and not _taken_back(rules, call):
+        matched = [(rule, ()) for rule in _ANY]
+    for rule, affects in matched:
         work.left -= 10
         inner = inner or shorten(write(argv))
         finding = Finding(
@@ -248,7 +271,7 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
     for inv in traced.invocations:
         name = inv.name
         known = name in _INDEX or name in EFFECTS or name in packs
-        if not known and "." not in name and not _is_cmdlet(name):
+        if not known and "." not in name and not _is_cmdlet(name) and not _is_unruled(inv):
             continue
         calm = name in _CALM and inv.cwd == "." and not any(map(_NOT_CALM, inv.argv))
         if calm and BEGINS_AT_HOME.isdisjoint(inv.via):
@@ -264,7 +287,7 @@ def judge(traced: Trace, packs: Packs = NO_PACKS) -> tuple[Finding, ...]:
             break
     if traced.problems:
         _problems(traced.problems, found)
-    return tuple(sorted(found.values(), key=lambda finding: finding.span))
+    return tuple(sorted(found.values(), key=lambda finding: finding.span)) if found else ()
 
 
 def find(

@@ -67,6 +67,7 @@ class Wanted:
         searched: those of the programs that stand where a bare name is looked for.
         patterns: of files that would be run or read as code; ``/**/`` stands for directories of any depth.
         more: there are more of them than are listed.
+        lenient: those of the programs and patterns of which as much is read as may be; about more nobody is asked.
     """
 
     programs: tuple[str, ...] = ()
@@ -74,6 +75,7 @@ class Wanted:
     searched: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     more: bool = False
+    lenient: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.programs or self.paths or self.patterns)
@@ -86,7 +88,18 @@ class Wanted:
             _both(self.searched, other.searched),
             _both(self.patterns, other.patterns),
             self.more or other.more,
+            # What either of them is strict about counts.
+            frozenset(one for one in self.lenient | other.lenient if not (self.is_strict(one) or other.is_strict(one))),
         )
+
+    def is_strict(self, path: str) -> bool:
+        """Tell whether somebody is asked when this path cannot be read in full."""
+        return path not in self.lenient and (path in self.programs or path in self.patterns)
+
+    def strict(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the programs and patterns of which all has to be read."""
+        programs = tuple(path for path in self.programs if path not in self.lenient)
+        return programs, tuple(path for path in self.patterns if path not in self.lenient)
 
 
 def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
@@ -158,7 +171,7 @@ class Nearby:
 NOTHING_NEARBY: Final = Nearby()
 
 
-def wanted(traced: Trace, own: int = 0) -> Wanted:
+def wanted(traced: Trace, own: int = 0) -> Wanted:  # noqa: C901  # one kind of path after the other
     """List the paths that decide what a followed command does.
 
     Args:
@@ -185,16 +198,23 @@ def wanted(traced: Trace, own: int = 0) -> Wanted:
             paths.update(_full((_plain(word) for word in inv.argv[1:_FIRST_WORDS]), inv.cwd))
     programs.update(searched)
     patterns: dict[str, None] = {}
-    for path in traced.state.sought:
-        (patterns if is_pattern(path) else programs).update(_full([path], ""))
+    lenient: dict[str, None] = {}
+    for path, is_lenient in traced.state.sought.items():
+        if is_lenient:
+            lenient.update(_full([path], ""))
+        else:
+            (patterns if is_pattern(path) else programs).update(_full([path], ""))
     for path in [path for path in programs if is_pattern(path)]:
         del programs[path]
         patterns[path] = None
+    more = len(programs) > MOST_SOUGHT or len(traced.state.sought) > MOST_SOUGHT or len(patterns) > MOST_PATTERNS
+    few = frozenset(path for path in lenient if path not in programs and path not in patterns)
+    for path in lenient:  # behind the others, so that they are the first to be left out
+        (patterns if is_pattern(path) else programs).setdefault(path, None)
     if not programs and not paths and not patterns:
         return NOTHING_WANTED
-    more = len(programs) > MOST_SOUGHT or len(traced.state.sought) > MOST_SOUGHT or len(patterns) > MOST_PATTERNS
     most = tuple(patterns)[:MOST_PATTERNS]
-    return Wanted(tuple(programs)[:MOST_SOUGHT], tuple(paths)[:MOST_PATHS], tuple(searched), most, more)
+    return Wanted(tuple(programs)[:MOST_SOUGHT], tuple(paths)[:MOST_PATHS], tuple(searched), most, more, few)
 
 
 def _read_by(inv: Invocation) -> Iterator[str]:

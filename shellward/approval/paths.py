@@ -95,7 +95,7 @@ _BUILD_NAMES = (
     "node_modules build dist out target .venv venv env .env.d __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .next .nuxt .turbo .cache "
     ".parcel-cache .svelte-kit .gradle .eggs htmlcov coverage coverage-html coverage_html coverage-report .coverage .nyc_output cmake-build-debug cmake-build-release bin obj bazel-out _build site "
     ".terraform.d tmp temp .tmp logs log .output storybook-static .angular .dart_tool .sass-cache .ipynb_checkpoints .hypothesis .vite .docusaurus "
-    "public/build DerivedData Pods bower_components .serverless .aws-sam cdk.out .import .bundle elm-stuff dist-newstyle .stack-work zig-out zig-cache wheels pip-wheel-metadata "
+    "public/build DerivedData Pods bower_components .serverless .aws-sam cdk.out .import .bundle elm-stuff .shadow-cljs .cpcache .zig-cache nimcache .build .jekyll-cache .terragrunt-cache .terraform .vercel vendor/bundle vendor/cache wheelhouse dist-newstyle .stack-work zig-out zig-cache wheels pip-wheel-metadata "
     "package-lock.json yarn.lock pnpm-lock.yaml bun.lockb bun.lock npm-shrinkwrap.json poetry.lock uv.lock Pipfile.lock pdm.lock Gemfile.lock "
     "composer.lock Cargo.lock go.sum mix.lock Podfile.lock flake.lock .terraform.lock.hcl .eslintcache .stylelintcache .coverage.xml"
 )
@@ -109,6 +109,7 @@ _WORKSPACES = re.compile(
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 
+@remembered_of_two
 def absolute(word: str, cwd: str) -> str:
     """Make a path of an operand from a working directory, without ``.`` and ``..``.
 
@@ -231,6 +232,10 @@ def _ordinary(cwd: str) -> str:
     return ""
 
 
+_TEMPORARY = re.compile(r"^var:(?:\w*_)?(?i:te?mp|scratch)_?(?i:dir(?:ectory)?|path|folder|root|d)?\d*$")
+"""A variable that is named as a temporary directory; where it is not set, nothing is removed."""
+
+
 def classify(path: str, cwd: str = ".") -> Kind:
     """Say what kind of place an operand names.
 
@@ -249,6 +254,8 @@ def _kind(path: str, cwd: str) -> Kind:  # noqa: PLR0911, PLR0912, C901  # one q
         if any(label.startswith("mktemp") for label in found) and not re.search(r"\.\.", known):
             return Kind.SCRATCH
         if not known.strip("/.*") and (path[0] == OPEN or not known):
+            if not known and len(found) == 1 and _TEMPORARY.search(found[0]):
+                return Kind.SCRATCH
             return Kind.ROOT if known.startswith("/") and path[0] == "/" else Kind.UNKNOWN
         if path[0] == OPEN:
             name = found[0].partition(":")[2]
@@ -292,6 +299,7 @@ def _is_build(path: str) -> bool:
     last = parts[-1].strip("*") if parts[-1] != "*" else parts[-1]
     return (
         last in _BUILD
+        or "/".join(parts[-2:]) in _BUILD
         or bool(_BUILD_GLOB.fullmatch(parts[-1]))
         or any(part in {"node_modules", "__pycache__", ".venv", "dist", "build", "target"} for part in parts)
         or (parts[0] in {"tmp", "temp", ".tmp", ".cache", "coverage"} and ".." not in parts)

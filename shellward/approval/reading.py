@@ -42,6 +42,8 @@ def read_on(first: Look, see: Callable[[Wanted], Nearby], again: Callable[[Nearb
         if found == nearby:
             return seen, nearby
         nearby = found
+    if seen.wanted.strict() == before.strict():
+        return seen, nearby
     # The chain goes on. The wanted paths stay as they are, so that looking again finds the same.
     beyond = replace(nearby, beyond=f"a chain of {MOST_ROUNDS} and more")
     wanted = seen.wanted

@@ -15,9 +15,14 @@ def refusal() -> str:
     """Say why nobody can accept anything here; empty when a person can."""
     if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
         return "only a person at a terminal can accept settings: standard input and output must be one"
-    if INSIDE in os.environ or any(map(_is_marked, ancestors(os.getpid()))):
+    if is_inside():
         return "this runs inside a command of Shellward's: accept settings in a terminal of your own"
     return ""
+
+
+def is_inside() -> bool:
+    """Tell whether this runs inside a command of Shellward's, as far as can be seen: nobody is asked there."""
+    return INSIDE in os.environ or any(map(_is_marked, ancestors(os.getpid())))
 
 
 def confirmed(question: str) -> bool:

@@ -17,6 +17,7 @@ from shellward.approval.plainly import deed, unlike_others
 from shellward.approval.queue import MOST, Entry, Queue
 from shellward.approval.show import safe
 from shellward.approval.withdrawal import Descriptor, Withdrawal
+from shellward.cli.accepting import is_inside
 from shellward.cli.output import finding_record, print_command, print_json
 from shellward.cli.say import NO, OK, say
 from shellward.config import paths
@@ -179,6 +180,8 @@ def deny(id_: str, note: str, as_json: bool) -> int:
 def _answer(entry: Entry, answer: Answer, as_json: bool) -> int:
     if answer.kind == "allow" and entry.host == os.uname().nodename and entry.pid in _ancestors():
         raise click.ClickException("a program cannot approve its own question; answer from another terminal")
+    if answer.kind == "allow" and is_inside():
+        raise click.ClickException("this runs inside a command of Shellward's: answer in a terminal of your own")
     state = _queue().answer(entry.request.id, answer)
     if as_json:
         print_json({"id": entry.request.id, "state": state, "accepted": state == "accepted"})
@@ -215,7 +218,7 @@ Examples:
 def watch(as_json: bool) -> None:
     """Wait for questions and answer them here. While this runs, programs know that somebody is there."""
     queue = _queue()
-    interactive = not as_json and sys.stdin.isatty()
+    interactive = not as_json and sys.stdin.isatty() and not is_inside()
     seen: set[str] = set()
     if not as_json:
         say("waiting for questions; Ctrl-C ends")

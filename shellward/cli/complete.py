@@ -12,6 +12,21 @@ def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
     return [CompletionItem(kind) for kind in BACKENDS if kind.startswith(incomplete)]
 
 
+def environments(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a kind of environment, or a name in the settings."""
+    from shellward.config import load
+    from shellward.core.errors import ConfigError
+
+    try:
+        named = load().config.environments
+    except ConfigError:  # it is told when the command is run
+        named = {}
+    found = [
+        CompletionItem(name, help=str(table["kind"])) for name, table in named.items() if name.startswith(incomplete)
+    ]
+    return kinds(ctx, param, incomplete) + found
+
+
 def handles(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the handle of an environment that is there now. Without its kind: a colon ends words in bash."""
     del ctx, param

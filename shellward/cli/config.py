@@ -13,6 +13,8 @@ from shellward.config.loader import get, keys
 
 _NAMES_A_VARIABLE: Final = re.compile(r"(?:[A-Za-z]+ )?\$\{[A-Za-z0-9_]+\}")
 """Also after one word, such as ``Bearer``."""
+_MAY_BE_SECRET: Final = {"mcp_servers": {"env", "headers"}, "environments": {"env", "api_key"}}
+"""Settings in which somebody may have put a secret: keys of their entries."""
 
 
 @click.group(
@@ -39,6 +41,8 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: key to value and source.")
 def show(as_json: bool) -> None:
     """Show every setting with its source."""
+    from shellward.approval.show import safe
+
     loaded = load()
     values = {key: _shown(key, msgspec.to_builtins(get(loaded.config, key))) for key in keys()}
     if as_json:
@@ -50,17 +54,24 @@ def show(as_json: bool) -> None:
         text = msgspec.json.encode(value).decode()
         click.secho(f"{key:{width}}  {text}", nl=False, bold=source != "default")
         click.secho(f"  ({source})", dim=True)
+    for each in loaded.unused:
+        say(safe(each))
 
 
 def _shown(key: str, value: Any) -> Any:
-    """Keep to itself what MCP servers are given, which may be secret; what only names a variable is shown."""
-    if key != "mcp_servers":
+    """Keep to itself what servers and environments are given, which may be secret; what names a variable is shown."""
+    if key not in _MAY_BE_SECRET:
         return value
-    for server in value.values():
-        for table in ("env", "headers"):
-            for name, text in server.get(table, {}).items():
-                server[table][name] = text if _NAMES_A_VARIABLE.fullmatch(text) else "***"
+    for entry in value.values():
+        for name in _MAY_BE_SECRET[key] & entry.keys():
+            entry[name] = _hidden(entry[name])
     return value
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _hidden(text) for name, text in value.items()}
+    return value if _NAMES_A_VARIABLE.fullmatch(str(value)) else "***"
 
 
 @command.command(

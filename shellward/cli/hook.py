@@ -32,6 +32,8 @@ _SHELL_TOOL: Final = re.compile(
     r"(?:^|[_\W])(?:bash|shell|sh|exec|execute|run_command|terminal|powershell)(?:$|[_\W])", re.IGNORECASE
 )
 _ALWAYS_COMMANDS: Final = frozenset({"Bash", "bash", "shell", "local_shell", "exec_command"})
+_COMMANDS: Final = ("command", "cmd", "script", "commandLine", "command_line", "shell_command")
+"""Arguments of tools that hold what a shell is to run; where there are several, all of them count."""
 _RECENT: Final = 3600.0
 """Seconds: a file that changed so lately may be the agent's, so what it holds is judged when it is run."""
 _MAX_INPUT: Final = 16 * 2**20
@@ -128,7 +130,12 @@ def shell_command(payload: dict[str, Any]) -> str | None:
         return None
     if not isinstance(given, dict):
         raise _NotUnderstoodError(f"the call of {tool} has no arguments that can be read")
-    value = next((given[name] for name in ("command", "cmd", "script") if name in given), None)
+    values = [given[name] for name in _COMMANDS if name in given]
+    value = values[0] if values else None
+    if len(values) > 1:
+        if not all(isinstance(each, str) for each in values):
+            raise _NotUnderstoodError(f"the call of {tool} holds several commands")
+        return "\n".join(values)
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         import shlex
 

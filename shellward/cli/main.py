@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, NoReturn
 
 import click
@@ -10,6 +11,7 @@ import click
 from shellward.cli.lazy import Entry, LazyGroup
 from shellward.cli.say import BROKEN_PIPE, FAILED, NO, OK, USAGE, fail, print_json, say
 from shellward.core.errors import ShellwardError
+from shellward.core.interrupts import held
 
 COMMANDS: Final = {
     "run": Entry("shellward.cli.run", "Run a command, here or in a sandbox."),
@@ -115,7 +117,9 @@ def _run(words: list[str]) -> int:
         code = root.main(words, prog_name="shellward", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001  # each has its exit code
         options = words[: words.index("--")] if "--" in words else words
-        code = _explain(error, as_json="--json" in options)
+        code = _INTERRUPTED
+        with suppress(KeyboardInterrupt), held():  # a second Ctrl-C adds nothing
+            code = _explain(error, as_json="--json" in options)
         # Agents run the tool when their hook fails with any other status, and it may have failed before it began.
         return USAGE if words[:1] == ["hook"] else code
     return code if isinstance(code, int) else OK

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from shellward.cli.complete import kinds
-from shellward.cli.run.options import Options, place_options
+from shellward.cli.run.options import Options, env_option, place_options
 from shellward.cli.say import print_json, say
 from shellward.core.errors import ConfigError
 
@@ -37,9 +36,7 @@ _OF_PLACE = ("image", "mounts", "network", "memory", "cpus", "settings")
 
 @click.command("mcp", epilog=_EPILOG)
 @click.option("--toolsets", multiple=True, metavar="NAME,..", help="Whose tools to offer (default: coding).")
-@click.option(
-    "--env", "kind", metavar="KIND", shell_complete=kinds, help="Kind of environment; else as in the settings."
-)
+@env_option
 @place_options
 @click.option("--cwd", metavar="DIR", help="Directory to begin in.")
 @click.option(
@@ -106,17 +103,16 @@ def command(**given: Any) -> int:
 
 def _prepare(task: str, given: dict[str, Any]) -> None:
     """Say which environment the task gets, where that is not left to the settings."""
-    kind = given["kind"]
-    if kind is None:
+    if given["kind"] is None:
         _refuse((*_OF_PLACE, "cwd"), given, "--env")
         return
     from shellward.terminal_tool import register_task_environment
 
-    options = Options(words=(), kind=kind, **{name: given[name] for name in _OF_PLACE})
-    config = options.config()
+    options = Options(words=(), kind=given["kind"], **{name: given[name] for name in _OF_PLACE})
+    chosen = options.placed().made_of
     if given["cwd"]:
-        config["cwd"] = given["cwd"]
-    register_task_environment(task, kind, **config)
+        chosen = chosen.over({"cwd": given["cwd"]})
+    register_task_environment(task, chosen.kind, **chosen.config)
 
 
 def _refuse(names: tuple[str, ...], given: dict[str, Any], without: str) -> None:

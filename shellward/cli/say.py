@@ -24,12 +24,24 @@ BROKEN_PIPE: Final = 141
 """What a program has that SIGPIPE ended."""
 
 
-def say(message: str) -> None:
-    """Print a message on stderr, mostly one line; nobody there to read it is no error."""
+def say(message: str, *, dim: bool = False) -> None:
+    """Print a message on stderr, mostly one line; nobody there to read it is no error.
+
+    Args:
+        message: what to say.
+        dim: it is by the way: less bright, on a terminal that has colours.
+    """
     lines = [" ".join(line.split()) for line in message.splitlines()] or [""]
     line = "".join(f"shellward: {line}\n" for line in lines)
+    if dim and _has_colours():
+        line = f"\x1b[2m{line[:-1]}\x1b[0m\n"
     with contextlib.suppress(OSError):
         os.write(2, line.encode("utf-8", "backslashreplace"))
+
+
+def _has_colours() -> bool:
+    """Whether stderr is a terminal whose user has colours (https://no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb" and os.isatty(2)
 
 
 def print_json(value: object) -> None:

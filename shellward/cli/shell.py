@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shellward.cli.complete import handles, kinds
-from shellward.cli.run.options import Options, place_options, variable
+from shellward.cli.complete import handles
+from shellward.cli.run.options import Options, env_option, place_options, quiet_option, variable
 from shellward.cli.say import FAILED, say
 from shellward.core.errors import Unsupported
 
@@ -32,7 +32,7 @@ Exit codes: the shell's own; 128 + n when signal n ended it, or this program; 20
 
 @click.command("shell", context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
 @click.argument("words", metavar="[CMD...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--env", "kind", default="local", metavar="KIND", shell_complete=kinds, help="local (default), docker.")
+@env_option
 @click.option("--attach", metavar="HANDLE", shell_complete=handles, help="Use this environment, and leave it.")
 @click.option("--keep", is_flag=True, help="Leave the environment to its lease, and print its handle on stderr.")
 @click.option("--cwd", metavar="DIR", help="Directory to begin in.")
@@ -44,6 +44,7 @@ Exit codes: the shell's own; 128 + n when signal n ended it, or this program; 20
 @place_options
 @click.option("--record", metavar="FILE", help="Record the session, for shellward replay.")
 @click.option("--record-input", is_flag=True, help="Record what is typed, too: passwords as well.")
+@quiet_option
 def command(*, record: str | None, record_input: bool, **given: Any) -> int:
     """Open an interactive shell in an environment, or run CMD at a terminal there.
 
@@ -57,7 +58,7 @@ def command(*, record: str | None, record_input: bool, **given: Any) -> int:
         raise click.UsageError("shell needs a terminal; without one there is: shellward run")
     if record_input and record is None:
         raise click.UsageError("--record-input goes with --record")
-    options = Options(**given).checked()
+    options = Options(**given).checked().placed()
     try:
         with ending_by_signal():
             return _carry_out(options, record, record_input=record_input)
@@ -127,7 +128,7 @@ def _made(options: Options) -> "Terminal":
     from shellward.terminal_tool.guard import Terminal
 
     if options.attach is None:
-        return Terminal(options.kind, lasting=options.keep, **options.config())
+        return Terminal(options.made_of.kind, lasting=options.keep, **options.made_of.config)
     from shellward.cli.env.find import everything, find
 
     handle = options.attach

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shellward.command.environ import BUILT_WITH
 from shellward.command.loading import seek, texts
 from shellward.command.operands import has, operands, short_values
 from shellward.command.trees import cloned, runs_from_tree
-from shellward.command.values import decimal
+from shellward.command.values import OPEN, decimal
 from shellward.command.wordreader import STDIN_PATHS
 
 if TYPE_CHECKING:
@@ -30,17 +31,19 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
             if argv[i] in {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
             else 1
         )
-    count = inv.env.get("GIT_CONFIG_COUNT", "")
+    count = _variable(t, inv, "GIT_CONFIG_COUNT")
     for number in range(min(decimal(count), 8) if count.isdecimal() else 0):
-        key, value = (inv.env.get(f"GIT_CONFIG_{part}_{number}", "") for part in ("KEY", "VALUE"))
+        key, value = (_variable(t, inv, f"GIT_CONFIG_{part}_{number}") for part in ("KEY", "VALUE"))
         _git_config(t, inv, key.lower(), value, aliases)
     sub = argv[i] if i < len(argv) else ""
     rest = argv[i + 1 :]
     kept = t.state.files.get(f".gitalias#{sub}") if sub and t.state.files else None
     if kept:
         aliases.setdefault(sub, kept)
+    if sub and sub not in aliases and sub not in _SUBCOMMANDS:
+        aliases.update(_ALIAS.findall(seek(t.state, ".git/config") or ""))
     if sub in aliases:
-        text = aliases[sub]
+        text = aliases[sub].strip().strip('"')
         t.run_text(
             (text[1:] if text.startswith("!") else "git " + text) + " " + " ".join(rest),
             inv.span,
@@ -94,6 +97,27 @@ def _git(t: Tracer, inv: Invocation, _want: bool) -> str | None:  # noqa: C901, 
     return None
 
 
+def _variable(t: Tracer, inv: Invocation, name: str) -> str:
+    value = inv.env.get(name) or t.state.text(name)
+    return value if isinstance(value, str) and OPEN not in value else ""
+
+
+_ALIAS = re.compile(r"^[ \t]*([\w-]+)[ \t]*=[ \t]*(!?.+)$", re.MULTILINE)
+_SUBCOMMANDS = frozenset(
+    (
+        *("add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file"),
+        *("check-ignore", "checkout", "cherry", "cherry-pick", "clean", "clone", "commit", "config"),
+        *("count-objects", "describe", "diff", "diff-index", "diff-tree", "difftool", "fetch", "filter-branch"),
+        *("for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "help", "init", "log", "lfs"),
+        *("ls-files", "ls-remote", "ls-tree", "maintenance", "merge", "merge-base", "mergetool", "mv", "name-rev"),
+        *("notes", "prune", "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack"),
+        *("replace", "rerere", "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog", "show"),
+        *("show-branch", "show-ref", "sparse-checkout", "stash", "status", "submodule", "subtree", "switch"),
+        *("symbolic-ref", "tag", "update-index", "update-ref", "var", "verify-commit", "version", "whatchanged"),
+        *("worktree", "write-tree"),
+    )
+)  # fmt: skip
+"""Subcommands of git, which no alias can take the place of."""
 _COMMAND_OPTIONS = frozenset(
     ("--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter", "--tag-name-filter", "--upload-pack", "--receive-pack", "--extcmd", "--upload-archive")
 )  # fmt: skip
@@ -108,6 +132,9 @@ def _git_config(t: Tracer, inv: Invocation, key: str, value: str, aliases: dict[
             t.write(f".gitalias#{key[6:]}", value)
         if value.startswith("!") and inv.argv[1:2] != ["-c"]:
             t.run_text(value[1:], inv.span, via=(*inv.via, "git"))
+    elif key == "core.hookspath":
+        for _, text in texts(t.state, f"{value.rstrip('/')}/*"):
+            t.script(inv, text, want=False)
     elif (
         key
         in {
@@ -157,8 +184,9 @@ def _makefiles(t: Tracer, inv: Invocation) -> None:
             _recipes(t, inv, word[7:])
         if word == "--eval" and at + 1 < len(argv):
             _recipes(t, inv, argv[at + 1])
-        if word.startswith(("SHELL=", "MAKE=")) and " " in word:
-            t.run_text(word.partition("=")[2], inv.span, via=(*inv.via, "make"))
+        name, _, value = word.partition("=")
+        if name in BUILT_WITH and " " in value:
+            t.run_text(value, inv.span, via=(*inv.via, "make"))
     if not any(w.startswith(("-f", "--file", "--eval")) for w in argv):
         found = (seek(t.state, name) for name in ("GNUmakefile", "makefile", "Makefile"))
         content = next(filter(None, found), None)

@@ -28,6 +28,9 @@ LOADERS = frozenset(
 )
 """Variables of which an assignment before a command is looked at as ``env`` is."""
 _EDITS = ("VISUAL", "EDITOR")
+BUILT_WITH = ("SHELL", "MAKE", "CC", "CXX", "CPP", "AR", "AS", "LD", "NM", "RANLIB", "STRIP", "RM", "FC", "LEX", "YACC",
+              "INSTALL", "OBJCOPY", "PKG_CONFIG")  # fmt: skip
+"""Variables that name the programs a build runs."""
 _RUN_BY: dict[str, tuple[str, ...]] = {
     "git": (
         *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER", "GIT_EDITOR", *_EDITS),
@@ -40,7 +43,9 @@ _RUN_BY: dict[str, tuple[str, ...]] = {
     "rsync": ("RSYNC_RSH",),
     "ssh": ("SSH_ASKPASS",),
     "sudo": ("SUDO_ASKPASS",),
-    "make": ("SHELL",),
+    **dict.fromkeys(
+        ("make", "gmake", "bmake", "configure", "cmake", "meson", "cargo", "go", "pip", "gem", "npm"), BUILT_WITH
+    ),
     "xdg-open": ("BROWSER",),
 }
 """Variables whose value a program runs, by program."""
@@ -52,6 +57,8 @@ _USUAL = re.compile(r"\|?\s*(?:/usr|/s?bin|/opt|/snap|/nix)/[^\s;|&`$()]*(?:\s+[
 def follow_variables(t: Runner, inv: Invocation) -> None:
     """Follow what a program runs or reads because a variable says so."""
     given = t.state.vars
+    if not given and not inv.env:
+        return
     for name in _RUN_BY.get(inv.name, ()):
         value = inv.env.get(name) or dict.get(given, name)
         if isinstance(value, str) and "/" in value and not _USUAL.match(value):

@@ -18,8 +18,13 @@ _ANSI_SIMPLE = {
 }  # fmt: skip
 
 
-def unescape_ansi(text: str) -> str:
-    """Undo the escapes of ``$'..'`` (Bash Reference Manual, 3.1.2.4)."""
+def unescape_ansi(text: str, nul: str = "") -> str:
+    """Undo the escapes of ``$'..'`` (Bash Reference Manual, 3.1.2.4).
+
+    Args:
+        text: with escapes.
+        nul: what becomes of character 0: words of a shell cannot hold it, what a program prints can.
+    """
 
     def one(match: re.Match[str]) -> str:
         simple, octal, hexa, small, large, control = match.groups()
@@ -28,6 +33,6 @@ def unescape_ansi(text: str) -> str:
         if control:
             return chr(ord(control) & 0x1F)
         code = int(octal, 8) & 0xFF if octal else int(hexa or small or large, 16)
-        return character(code)
+        return character(code) if code else nul
 
     return _ANSI.sub(one, text)

@@ -9,6 +9,7 @@ from shellward.command import decode
 from shellward.command.loading import seek, texts
 from shellward.command.modules import main_module, main_of_folder, preload, scripts_of, startup
 from shellward.command.operands import operands, short_values
+from shellward.command.testrunners import javascript_tests as node_tests
 from shellward.command.trees import runs_from_tree
 from shellward.command.values import known_part, labels, unknown
 from shellward.command.wordreader import STDIN_PATHS
@@ -187,9 +188,9 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
     lang, letters, valued = entry
     if lang == "awk":
         return _awk(t, inv, want)
-    preload(t, lang, inv)
+    _loads_more(t, lang, inv)
     argv, codes, i = inv.argv, [], 1
-    if inv.name in {"deno", "crystal"}:
+    if inv.name in {"deno", "crystal"} or (inv.name == "bun" and argv[1:2] == ["run"]):
         if len(argv) > 2 and argv[1] == "eval":
             t.run_code(lang, next((w for w in argv[2:] if not w.startswith("-")), ""), inv, [])
             return None
@@ -237,6 +238,15 @@ def interpret(t: Tracer, inv: Invocation, want: bool) -> str | None:  # noqa: C9
     if lang == "python":
         startup(t, inv)
     return None
+
+
+def _loads_more(t: Tracer, lang: str, inv: Invocation) -> None:
+    """Follow what an interpreter loads besides its program."""
+    preload(t, lang, inv)
+    if lang == "javascript" and "--test" in inv.argv[1:8]:
+        node_tests(t, inv)
+    if lang == "python" and "-i" in inv.argv[1:8]:
+        startup(t, inv)
 
 
 def _debugged(t: Tracer, inv: Invocation, stdin: str) -> None:
@@ -336,6 +346,10 @@ def _module(t: Tracer, inv: Invocation, module: str, i: int, *, want: bool) -> s
     if module in {"timeit", "code", "IPython"}:
         return _module_with_code(t, inv, module, i)
     main_module(t, inv, module)
+    if module == "site" and want and any(word.startswith("--user-") for word in inv.argv[i:]):
+        from shellward.command.purecalls import USER_SITE
+
+        return f"{USER_SITE}\n"
     if handlers.find(module) is None and module not in t.names():
         return None
     return t.child(inv, [module, *inv.argv[i:]], 0, stdin=inv.stdin, want=want)

@@ -36,7 +36,7 @@ def run_program(  # what the tracer knows of it
         for line in _MAGIC.findall(code)[:20]:
             t.run_text(line, inv.span, via=(*inv.via, inv.name))
         code = _MAGIC.sub("", code)
-    followed = _followed(t, language, code, inv, args, stdin)
+    followed = _followed(t, language, code, inv, args, stdin, heard=want)
     code = with_arguments(language, code, args)
     code, read_and_run = with_input(language, code, stdin)
     if read_and_run is not None:
@@ -68,7 +68,9 @@ def _does(t: Runner, action: Action, inv: Invocation) -> None:
         t.child(inv, list(action.argv), 0, stdin=action.stdin, via=inv.name)
 
 
-def _followed(t: Runner, language: str, code: str, inv: Invocation, args: list[str], stdin: str | None) -> Outcome:  # noqa: PLR0917  # as run_program()
+def _followed(  # noqa: PLR0917  # as run_program()
+    t: Runner, language: str, code: str, inv: Invocation, args: list[str], stdin: str | None, *, heard: bool
+) -> Outcome:
     """Follow a program as far as it is known."""
 
     def environment(name: str) -> str:
@@ -76,7 +78,8 @@ def _followed(t: Runner, language: str, code: str, inv: Invocation, args: list[s
 
     lines = inv.name in {"perl", "ruby"} and any(_PER_LINE.fullmatch(word) for word in inv.argv[1:5])
     separators = [match.group(1) for word in inv.argv[1:8] if (match := _SEPARATOR.fullmatch(word))]
-    given = Given(tuple(args[:50]), stdin, environment, lines, separators[0].strip("/") if separators else "")
+    split = separators[0].strip("/") if separators else ""
+    given = Given(tuple(args[:50]), stdin, environment, lines, split, heard)
     outcome = follow(language, known_part(code) if labels(code) else code, given)
     t.work.spend(outcome.units)
     return outcome

@@ -10,6 +10,7 @@ from shellward.command.invocation import quote
 from shellward.command.loading import seek
 from shellward.command.operands import operands, value_of
 from shellward.command.unwrap import multicall, wrapped
+from shellward.command.wordreader import STDIN_PATHS
 from shellward.command.wrappers import WRAPPERS, Wrap, find_inner
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _just(t: Tracer, inv: Invocation, want: bool) -> str | None:
             return t.child(inv, argv[at:], at, stdin=inv.stdin, want=want)
     path = value_of(argv, "-f", "--justfile")
     names = [path] if path else ["justfile", "Justfile", ".justfile"]
-    text = next((found for name in names if (found := seek(t.state, name))), "")
+    text = inv.stdin if path in STDIN_PATHS else next((found for name in names if (found := seek(t.state, name))), "")
     if text and not any(word in {"-n", "--dry-run", "-l", "--list", "--show", "-s"} for word in argv):
         _recipes(t, inv, text, [word for word in operands(argv, "fd") if "=" not in word])
     return None
@@ -403,6 +404,7 @@ LAUNCHERS: dict[str, Handler] = {
     **dict.fromkeys(["multipass", "lxc", "incus", "limactl", "orb", "pct", "crictl"], _nth("exec shell", 1)),
     **dict.fromkeys(["nomad", "ctr", "vcluster"], _nth("exec", 1)), "lvm": multicall,
     "cmd": _cmd, "setarch": _setarch, "cmake": _cmake, "sops": _nth("exec-env exec-file", 1, join=True),
-    **dict.fromkeys(["podman-machine", "docker-machine"], _nth("ssh", 1, join=True)),
+    **dict.fromkeys(["podman-machine", "docker-machine", "tailscale", "hcloud"], _nth("ssh", 1, join=True)),
+    "launchctl": _nth("asuser bsexec", 1), "gh": _nth("ssh", 0, join=True),
 }  # fmt: skip
 """Handlers by program."""

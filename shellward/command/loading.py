@@ -44,8 +44,9 @@ def matches(path: str, pattern: str) -> bool:
 def seek(state: State, path: str) -> str | None:
     """Return what a file holds, as far as the line wrote it; note that it decides what runs."""
     full = state.opened(path)
-    if len(state.sought) <= MOST_SOUGHT:
-        state.sought[full] = None
+    # What nobody is asked about leaves room for the rest.
+    if len(state.sought) <= (MOST_SOUGHT // 2 if state.lenient else MOST_SOUGHT):
+        state.sought[full] = state.sought.get(full, True) and state.lenient
     return state.files.get(full)
 
 

@@ -56,6 +56,8 @@ def follow_modules(t: Runner, language: str, code: str, inv: Invocation) -> None
 def preload(t: Runner, language: str, inv: Invocation) -> None:
     """Follow what an interpreter's options and variables have it load before its program."""
     kind = _KINDS.get(language)
+    if language == "python" and (folders := _variable(t, inv, "PYTHONPATH")):
+        _load(t, language, [f"{folder}/{name}customize.py" for folder in folders for name in ("site", "user")], inv)
     if kind is None or not (kind.options or kind.orders):
         return
     words = inv.argv[1:40]

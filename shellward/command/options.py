@@ -61,6 +61,7 @@ _OWN_SWITCHES = {
     "gsutil": frozenset(("-m", "-D", "-d")),
     "vagrant": frozenset(("-t",)),
     "bq": frozenset(("-t", "-d", "-m")),
+    "bosh": frozenset(("-n",)),
 }
 """The same by tool, where the letter means something else for others."""
 
@@ -94,7 +95,10 @@ class Arguments:
 
     def has(self, *names: str) -> bool:
         """Tell whether one of the options is there, with or without a value."""
-        return any(option in names or option.partition("=")[0] in names for option in self.options)
+        for option in self.options:  # noqa: SIM110  # any() takes twice as long
+            if option in names or option.partition("=")[0] in names:
+                return True
+        return False
 
     def value(self, name: str) -> str | None:
         """Return the value of an option, None when it is not there."""

@@ -196,7 +196,7 @@ SAME: dict[str, str] = {
     "ginstall": "install", "gtruncate": "truncate", "gsed": "sed", "gtar": "tar", "bsdtar": "tar", "podman": "docker", "nerdctl": "docker",
     "finch": "docker", "oc": "kubectl", "kubecolor": "kubectl", "k": "kubectl", "ip6tables": "iptables", "iptables-legacy": "iptables",
     "iptables-nft": "iptables", "ip6tables-legacy": "iptables", "apt-get": "apt", "aptitude": "apt", "nala": "apt", "mamba": "conda",
-    "pip3": "pip", "pipx-pip": "pip", "mariadb": "mysql", "mongo": "mongosh", "keydb-cli": "redis-cli", "valkey-cli": "redis-cli",
+    "pip3": "pip", "pipx-pip": "pip", "mariadb": "mysql", "mariadb-admin": "mysqladmin", "mongo": "mongosh", "keydb-cli": "redis-cli", "valkey-cli": "redis-cli",
     "tofu": "terraform", "opentofu": "terraform", "terragrunt": "terraform", "adduser": "useradd", "flyctl": "fly", "killall5": "killall",
     "openrsync": "rsync", "gdisk": "gdisk", "docker-compose": "docker compose", "podman-compose": "docker compose", "snap-kubectl": "kubectl",
     "microk8s.kubectl": "kubectl", "vercel-cli": "vercel", "ntl": "netlify", "pnpm": "npm", "yarn": "npm", "bun": "npm", "cockroach-sql": "psql",

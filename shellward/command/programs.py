@@ -12,6 +12,7 @@ from shellward.command.launchers import LAUNCHERS
 from shellward.command.loading import seek, texts
 from shellward.command.operands import has, operands, unquoted
 from shellward.command.scripts import project
+from shellward.command.testrunners import PYTHON, RUNNERS, also, go_files
 from shellward.command.transfers import TRANSFERS, options_with_commands
 from shellward.command.unwrap import wrapped
 from shellward.command.values import unknown
@@ -242,9 +243,10 @@ def _direnv(t: Tracer, inv: Invocation, want: bool) -> str | None:
 
 def _go(t: Tracer, inv: Invocation, _want: bool) -> str | None:
     """``go run file``: a program that this line wrote."""
-    if inv.argv[1:2] == ["run"]:
+    if inv.argv[1:2] == ["run"] or inv.argv[1:2] == ["test"]:
+        go_files(t, inv)
         for word in inv.argv[2:6]:
-            content = seek(t.state, word) if word.endswith(".go") else None
+            content = seek(t.state, word) if word.endswith(".go") or word.startswith("/dev/fd/") else None
             content = inv.stdin if word in STDIN_PATHS else content
             if content:
                 t.run_code("go", content, inv, [])
@@ -260,6 +262,9 @@ PROGRAMS: dict[str, Handler] = {
     **CONTAINERS,
     **LAUNCHERS,
     **TRANSFERS,
+    **RUNNERS,
+    **PYTHON,
+    **{name: also(RUNNERS[name], LAUNCHERS[name]) for name in ("fab", "cmake")},
     "go": _go,
     "dotenv": _dotenv,
  "shellward": _own, "pre-commit": _pre_commit, "direnv": _direnv, "run-parts": _run_parts, "mkfifo": _fifo, "mknod": _fifo,
@@ -272,7 +277,7 @@ PROGRAMS: dict[str, Handler] = {
  "crontab": _crontab, "at": _at, "batch": _at, "socat": _socat, "ansible": _ansible, "ansible-console": _ansible_console,
     "salt": _salt, "salt-call": _salt, "salt-ssh": _salt,
     "rg": _preprocessor,
-    **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant"], _REMOTE),
+    **dict.fromkeys(["gcloud", "fly", "flyctl", "render", "koyeb", "ecs", "copilot", "vagrant", "coder", "devpod", "daytona", "gitpod", "doctl"], _REMOTE),
     **dict.fromkeys(["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "bundle", "pixi", "devbox", "rbenv", "pyenv", "nodenv", "tox", "nox", "volta", "fnm", "devenv"], _PACKAGED),
     **dict.fromkeys(["npm", "pnpm", "yarn", "composer"], project(_PACKAGED)),
 }  # fmt: skip

@@ -9,6 +9,9 @@ from shellward.command import decode
 from shellward.command.remember import remembered
 from shellward.command.values import character, decimal, labels, only_markers, unknown
 
+USER_SITE = "~/.local/lib/python3/site-packages"
+"""Where Python looks for what one user installed; the version is left out."""
+
 Value: TypeAlias = "str | list[Value]"
 """A constant: text, or a list of constants."""
 
@@ -128,6 +131,8 @@ class PureCalls:
             return first.replace("$HOME", "~") if isinstance(first, str) else first
         if last in {"homedir", "home"}:
             return "~"
+        if last in {"getusersitepackages", "getuserbase"}:
+            return USER_SITE
         if last == "implode" and len(values) > 1 and isinstance(values[1], list):
             return text.join(map(squeeze, values[1]))
         if last == "join" and self.language == "perl":

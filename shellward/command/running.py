@@ -154,6 +154,8 @@ class Runner(ABC):
         files, made, noted = state.files, state.made, state.noted
         notes: list[str] = []
         for word in inv.argv[1:40]:
+            if word[:2] == "--" and "=" in word:
+                word = word.partition("=")[2]  # noqa: PLW2901  # --post-file=FILE
             last = word.rpartition("/")[2]
             if last not in noted and last.rpartition("@")[2] not in noted and last not in _NO_NAMES and not state.links:
                 continue  # without working out the path
@@ -162,7 +164,7 @@ class Runner(ABC):
             held = labels(files.get(given, ""))
             if any(label.startswith("net") for label in held):
                 notes.append(f"net:{word}")
-            notes += [label for label in held if label.startswith("file:")]
+            notes += [label for label in held if label.startswith(("file:", "out:"))]
             notes += [f"file:{source}" for source in made.get(given, ())]
         return tuple(notes)
 
@@ -346,6 +348,7 @@ class Runner(ABC):
             via: the wrappers around it.
             quiet: do not report code that is entirely unknown.
         """
+        text = text.replace("\0", "")
         if not text.strip():
             return ""
         if OPEN in text or self.decoded:

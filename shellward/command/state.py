@@ -72,8 +72,10 @@ class State:
             self.vars = Remembered("variable", known.variables, self.used)
             self.aliases = Remembered("alias", {**known.aliases, **self.aliases}, self.used)
         self.files: dict[str, str] = {}
-        self.sought: dict[str, None] = {}
-        """Files, and patterns of files, that decide what runs; see loading.py."""
+        self.sought: dict[str, bool] = {}
+        """Files, and patterns of files, that decide what runs, and whether nobody is asked about more than is read."""
+        self.lenient = False
+        """Whether what is looked for now is read as far as the bounds go, and no further; see testrunners.py."""
         self.loaded: set[str] = set()
         """Modules that a program has loaded."""
         self.program = ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def unescape_echo(text: str) -> str:
     r"""Undo the escapes of ``echo -e`` and ``printf``: octal may be written ``\0nnn``."""
-    return unescape_ansi(re.sub(r"\\0([0-7]{1,3})", r"\\\1", text)) if "\\" in text else text
+    return unescape_ansi(re.sub(r"\\0([0-7]{1,3})", r"\\\1", text), nul="\0") if "\\" in text else text
 
 
 def cat(argv: list[str], stdin: str | None, state: State) -> str:

@@ -115,7 +115,7 @@ class Tracer(Storer):
         self.input = given
         self.state.undo(mark)
         if part.kind == "$":
-            return printed.rstrip("\n")
+            return printed.replace("\0", "").rstrip("\n")
         self.substitutions += 1
         path = f"/dev/fd/{63 - self.substitutions % 50}-{self.substitutions}"
         if part.kind == ">":
@@ -394,4 +394,5 @@ def trace(
         tracer.problems.append(Problem("too-much", script.span))
     except RecursionError:
         tracer.problems.append(Problem("too-deep", script.span))
+    del tracer.expander  # it knows the tracer, and rings are left to the collector, which takes its time at any moment
     return Trace(text, script, tracer.invocations, tracer.problems, tracer.resolved, work, tracer.state)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shellward.command.loading import seek
-from shellward.command.operands import has, operands, short_values, unquoted
+from shellward.command.operands import has, operands, short_values, unquoted, value_of
 from shellward.command.trees import unpacked
 from shellward.command.unwrap import ssh_options
 from shellward.command.values import unknown
@@ -252,6 +252,21 @@ _TAR_OPTIONS = options_with_commands(
 _ZIP_OPTIONS = options_with_commands(r"-TT\Z|--unzip-command(?:=|\Z)")
 
 
+_DUMPED_BY = {
+    **dict.fromkeys(("pg_dump", "pg_dumpall"), ("-f", "--file")),
+    **dict.fromkeys(("mysqldump", "mariadb-dump"), ("-r", "--result-file")),
+    "mongodump": ("--archive",), "mongoexport": ("-o", "--out"), "slapcat": ("-l",), "bcp": ("out", "queryout"),
+}  # fmt: skip
+"""Options (of bcp, words) that name the file which a database is written to."""
+
+
+def _dump(t: Tracer, inv: Invocation, _want: bool) -> str | None:
+    path = value_of(inv.argv, *_DUMPED_BY[inv.name])
+    if path:
+        t.state.put(t.state.files, t.state.opened(path), unknown("out", inv.name))
+    return None
+
+
 TRANSFERS: dict[str, Handler] = {
     **dict.fromkeys(["tar", "gtar", "bsdtar", "zip"], _archives),
     **dict.fromkeys(["unzip", "7z", "7za", "7zz", "unar", "cpio", "unrar"], _unpacks),
@@ -261,5 +276,6 @@ TRANSFERS: dict[str, Handler] = {
     **dict.fromkeys(["apt", "apt-get", "aptitude"], _apt),
     **dict.fromkeys(["tee", "curl", "wget", "wget2", "fetch", "aria2c"], _start_here),
     **dict.fromkeys(["cp", "gcp", "mv", "gmv", "ln", "gln", "install", "ginstall"], _copy), "dd": _dd, "gdd": _dd,
+    **dict.fromkeys(_DUMPED_BY, _dump),
 }  # fmt: skip
 """Handlers by program."""

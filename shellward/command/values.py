@@ -53,6 +53,11 @@ def labels(text: str) -> list[str]:
     return MARKER.findall(text) if OPEN in text else []
 
 
+def are_names(lines: str) -> bool:
+    """Tell whether the lines of a text are known, or are what a search finds."""
+    return OPEN not in lines or all(label.partition(":")[0] == "find" for label in labels(lines))
+
+
 def known_part(text: str) -> str:
     """Drop the markers: what the text would be if every unknown piece were empty."""
     return MARKER.sub("", text) if OPEN in text else text

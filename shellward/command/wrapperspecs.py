@@ -141,6 +141,15 @@ doppler: dash code=--command
 infisical: dash
 chamber: dash
 aws-vault: dash
+saml2aws: dash
+aws-okta: dash
+aws-sso: dash
+aws-oidc: dash
+berglas: dash
+summon: short=fDe
+vaultenv: dash
+phase: dash
+hcp: dash
 teller: dash
 envchain: skip=1
 env-cmd: short=fre
@@ -157,7 +166,7 @@ sbatch: short=JAtnNpcoeDm long=job-name,account,time,ntasks,nodes,partition,cpus
 salloc: short=nNpctAJ long=ntasks,nodes,partition,time,cpus-per-task,mem,gres,account
 qsub: short=bNoejlqSvVMmpwdP
 qrsh: short=bNoejlqSvVMmpwdP
-bsub: short=qnWoeJRMPmwg
+bsub: short=qnWoeJRMPmwg join
 oarsub: short=lpqn skip=0 join
 condor_run: join
 enroot: dash

@@ -1,7 +1,7 @@
 """From files and environment variables to typed settings, each value with its source.
 
-Later layers win: defaults, the user's file, the project's file (opt-in, only stricter), environment
-variables, the caller's own values. Files are read here and written in ``edit``.
+Later layers win: defaults, the user's file, the project's file (opt-in, only stricter), ``.env`` beside the user's
+file, environment variables, the caller's own values. Files are read here and written in ``edit``.
 """
 
 import functools
@@ -16,7 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from shellward.config import paths
-from shellward.config.schema import AllowEntry, ApprovalSection, Config
+from shellward.config.dotenv import read_variables
+from shellward.config.schema import KINDS, AllowEntry, ApprovalSection, Config
 from shellward.config.wording import hint, plain
 from shellward.core.errors import ConfigError
 
@@ -32,6 +33,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "TERMINAL_DOCKER_IMAGE": "terminal.docker_image",
     "TERMINAL_DOCKER_VOLUMES": "terminal.docker_volumes",
     "TERMINAL_SINGULARITY_IMAGE": "terminal.singularity_image",
+    "TERMINAL_MODAL_IMAGE": "terminal.modal_image",
+    "TERMINAL_DAYTONA_IMAGE": "terminal.daytona_image",
     "TERMINAL_CONTAINER_CPU": "terminal.cpus",
     "TERMINAL_CONTAINER_MEMORY": "terminal.memory",
     "TERMINAL_SSH_HOST": "terminal.ssh.host",
@@ -41,9 +44,41 @@ ALIASES: Final[Mapping[str, str]] = {
 }
 """Variables that Hermes Agent's users have set; ``SHELLWARD_*`` wins over them."""
 
+_OPTION: Final = "an option of an environment in `environments` of config.yaml"
+_LEASE: Final = "an environment lives as long as its lease, and `snapshot` keeps what is in it"
+_WARM: Final = "each environment has one warm shell that keeps its state"
+UNUSED: Final[Mapping[str, str]] = {
+    "TERMINAL_CONTAINER_DISK": f"`disk` of daytona is {_OPTION}",
+    "TERMINAL_CONTAINER_PERSISTENT": _LEASE,
+    "TERMINAL_DAEMON_TERM_GRACE_SECONDS": "a process is ended with its whole tree",
+    "TERMINAL_DOCKER_ENV": f"`env` is {_OPTION}",
+    "TERMINAL_DOCKER_EXTRA_ARGS": f"what docker environments take is {_OPTION}",
+    "TERMINAL_DOCKER_FORWARD_ENV": f"nothing is forwarded by itself; `env` is {_OPTION}",
+    "TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE": 'say TERMINAL_DOCKER_VOLUMES="$PWD:/workspace"',
+    "TERMINAL_DOCKER_NETWORK": f"`network: none` is {_OPTION}",
+    "TERMINAL_DOCKER_ORPHAN_REAPER": "what nobody owns any more is removed by its lease",
+    "TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES": _LEASE,
+    "TERMINAL_DOCKER_RUN_AS_HOST_USER": f"`user` is {_OPTION}",
+    "TERMINAL_DOCKER_SHARED_CONTAINER_KEY": "`--attach` takes the handle of one that is there",
+    "TERMINAL_DOCKER_SHM_SIZE": f"`tmpfs` is {_OPTION}",
+    "TERMINAL_HOME_MODE": f"`env` is {_OPTION}",
+    "TERMINAL_LOCAL_PERSISTENT": _WARM,
+    "TERMINAL_MAX_FOREGROUND_TIMEOUT": "a command that takes longer than `terminal.timeout` goes on in the background",
+    "TERMINAL_MODAL_MODE": "modal environments are made with your own account",
+    "TERMINAL_PERSISTENT_SHELL": _WARM,
+    "TERMINAL_SANDBOX_DIR": f"`workdir` of singularity is {_OPTION}",
+    "TERMINAL_SCRATCH_DIR": f"`workdir` of singularity is {_OPTION}",
+    "TERMINAL_SSH_PERSISTENT": _WARM,
+    "TERMINAL_VERCEL_RUNTIME": "there are no environments of that kind here",
+}
+"""Variables of Hermes Agent that are not used, and what there is in place of each: whoever has set one is told."""
+
 _PREFIX: Final = "SHELLWARD_"
 _TOOL_SEARCH: Final = "tools.tool_search.enabled"
 _SERVERS: Final = "mcp_servers"
+_ENVIRONMENTS: Final = "environments"
+_Texts = Mapping[str, tuple[str, str]]
+"""Variables: name to text and source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +89,13 @@ class Loaded:
         config: the typed settings.
         sources: dotted key to source: ``default``, ``<file>:<line>``, ``$VARIABLE`` or ``argument``.
         file: the user's file, whether or not it exists.
+        unused: variables that are set, known and not used: a line for each, with what there is in its place.
     """
 
     config: Config
     sources: Mapping[str, str]
     file: Path
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +110,7 @@ def load(
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
+    held: bool = False,
 ) -> Loaded:
     """Read the settings.
 
@@ -81,6 +119,8 @@ def load(
         cwd: where to look for a project's file; the current directory when None.
         environ: variables instead of the process's own.
         overrides: dotted key to value, stronger than everything else.
+        held: where commands run (``terminal``, ``environments``, ``.env``) is what the files said when this program
+            first asked so: a command that changes them must not move the commands after it.
 
     Returns:
         The settings with the source of each value.
@@ -93,7 +133,11 @@ def load(
         raise ConfigError(f"{file}: no such settings file")
     path = paths.config_file() if file is None else file
     values = dict(_from_file(path))
-    from_environment = dict(_from_environment(environ))
+    beside = read_variables(path.with_name(".env"))
+    if held:
+        values, beside = _held(path, values, beside)
+    variables = {**beside, **{name: (text, f"${name}") for name, text in environ.items()}}
+    from_environment = dict(_from_environment(variables))
     wanted = from_environment.get("project_files", values.get("project_files"))
     if wanted is not None and wanted.value is True:
         project = paths.project_file(cwd or Path.cwd())
@@ -103,7 +147,38 @@ def load(
     for key, value in (overrides or {}).items():
         values[key] = _Value(_checked(key, value, "argument"), "argument")
     sources = {key: values[key].source if key in values else "default" for key in keys()}
-    return Loaded(_build(values), sources, path)
+    config = _build(values)
+    if (env := config.terminal.env) not in (known := (*KINDS, *config.environments)):
+        raise ConfigError(
+            f"{sources['terminal.env']}: terminal.env: must be one of {', '.join(known)}"
+            f" (got {env!r:.60}){hint(env, known)}"
+        )
+    return Loaded(config, sources, path, tuple(_unused(variables)))
+
+
+_first: dict[Path, tuple[dict[str, _Value], _Texts]] = {}
+
+
+def _held(path: Path, values: dict[str, _Value], beside: _Texts) -> tuple[dict[str, _Value], _Texts]:
+    """Put what the files said of places first, in this program, in the place of what they say now."""
+
+    def of_places(key: str) -> bool:
+        return key == _ENVIRONMENTS or key.startswith("terminal.")
+
+    now = {key: value for key, value in values.items() if of_places(key)}
+    then, variables = _first.setdefault(path.absolute(), (now, beside))  # the first of several threads wins
+    return {**{key: value for key, value in values.items() if not of_places(key)}, **then}, variables
+
+
+def _unused(variables: _Texts) -> Iterator[str]:
+    for name, (text, source) in variables.items():
+        if not text or (name not in UNUSED and source.startswith("$")):
+            continue
+        where = source if source.startswith("$") else f"{source}: {name}"
+        if name in UNUSED:
+            yield f"{where} is not used: {UNUSED[name]}"
+        elif name.startswith(_PREFIX):
+            yield f"{where} is not used: only TERMINAL_* is read from this file"
 
 
 def allowlist(file: Path) -> Sequence[str | AllowEntry]:
@@ -206,12 +281,13 @@ def _flatten(tree: Any, prefix: str, struct: type, path: Path) -> Iterator[tuple
             yield key, _Value(_checked(key, value, where), where)
 
 
-def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, _Value]]:
+def _from_environment(variables: _Texts) -> Iterator[tuple[str, _Value]]:
     for name, key in ALIASES.items():
-        if environ.get(name):
-            yield key, _Value(_from_text(key, environ[name], f"${name}"), f"${name}")
-    for name, text in environ.items():
-        if not name.startswith(_PREFIX):
+        text, source = variables.get(name, ("", ""))
+        if text:
+            yield key, _Value(_from_text(key, text, source), source)
+    for name, (text, source) in variables.items():
+        if not (name.startswith(_PREFIX) and source.startswith("$")):
             continue
         key = name.removeprefix(_PREFIX).lower().replace("__", ".")
         # Only names with a section, or of a setting at the top, are ours: SHELLWARD_HOME and its kin are not.
@@ -219,7 +295,7 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, _Value]
             continue
         if key not in _types():
             raise ConfigError(f"${name}: {key}: unknown setting{hint(key, _types())}")
-        yield key, _Value(_from_text(key, text, f"${name}"), f"${name}")
+        yield key, _Value(_from_text(key, text, source), source)
 
 
 def _from_text(key: str, text: str, source: str) -> object:
@@ -250,6 +326,10 @@ def _checked(key: str, value: object, source: str, *, strict: bool = True) -> ob
         from shellward.config.servers import checked_servers
 
         return checked_servers(value, source, strict=strict)
+    if key == _ENVIRONMENTS:
+        from shellward.config.environments import checked_environments
+
+        return checked_environments(value, source)
     try:
         converted = msgspec.convert(value, wanted, strict=strict)
     except (msgspec.ValidationError, RecursionError) as error:

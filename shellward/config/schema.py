@@ -3,7 +3,7 @@
 The docstrings are what ``docs/configuration.md`` says; a test compares the two.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -11,6 +11,9 @@ Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
+
+KINDS: Final = ("local", "docker", "ssh", "singularity", "modal", "daytona")
+"""Kinds of environment: those of ``environments.registry``, which stands above this room. A test compares the two."""
 
 
 class RuleSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -154,30 +157,35 @@ class SshSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class TerminalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where commands run when the caller does not say.
+    """Where commands run when the caller does not say, and what each kind of environment is made from.
 
     Attributes:
-        env: kind of environment.
-        cwd: working directory to start in; empty means the environment's own.
+        env: kind of environment, or a name in ``environments``.
+        cwd: working directory to start in, of the environment that ``env`` says; empty means its own.
         timeout: seconds for a command in the foreground; one that takes longer goes on in the background.
         idle: seconds after which a task's environment that nobody uses is closed, unless a process runs; 0 for never.
         docker_image: image of ``docker`` environments.
         docker_volumes: what of this machine ``docker`` environments see, as ``/here:/there`` or ``/here:/there:ro``.
         singularity_image: image of ``singularity`` environments.
-        cpus: processors that a ``docker`` or ``singularity`` environment may use; None leaves it to the environment.
+        modal_image: image of ``modal`` environments.
+        daytona_image: image of ``daytona`` environments; empty means a snapshot.
+        cpus: processors that a ``docker``, ``singularity``, ``modal`` or ``daytona`` environment may use; 0 means no
+            limit of ours, None leaves it to the environment.
         memory: mebibytes that it may use, likewise.
         ssh: the host of ``ssh`` environments.
     """
 
-    env: Literal["local", "docker", "ssh", "singularity", "modal", "daytona"] = "local"
+    env: Name = "local"
     cwd: str = ""
     timeout: Seconds = 180.0
     idle: Annotated[float, Meta(ge=0)] = 300.0
     docker_image: str = ""
     docker_volumes: tuple[Name, ...] = ()
     singularity_image: str = ""
-    cpus: Annotated[float, Meta(gt=0)] | None = None
-    memory: Annotated[int, Meta(gt=0)] | None = None
+    modal_image: str = ""
+    daytona_image: str = ""
+    cpus: Annotated[float, Meta(ge=0)] | None = None
+    memory: Count | None = None
     ssh: SshSection = SshSection()
 
 
@@ -261,6 +269,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         terminal: where commands run.
         tools: the tools that models are given.
         mcp_servers: MCP servers whose tools models are given, by name.
+        environments: environments by a name of your own: ``kind``, and any option of that kind.
         project_files: whether ``.shellward.yaml`` of a project is read; it can only make things stricter.
     """
 
@@ -269,4 +278,5 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     terminal: TerminalSection = TerminalSection()
     tools: ToolsSection = ToolsSection()
     mcp_servers: dict[str, McpServer] = {}
+    environments: dict[str, dict[str, Any]] = {}
     project_files: bool = False

@@ -1,6 +1,9 @@
 """How a wrong setting is told of: in one line, with what was meant where that can be guessed."""
 
+import contextlib
 import difflib
+import functools
+import os
 import typing
 from collections.abc import Iterable
 from typing import Any
@@ -26,3 +29,10 @@ def plain(problem: str, wanted: Any, value: object) -> str:
     text = problem.replace("`", "")
     text = text[:1].lower() + text[1:]
     return f"{text} (got {value!r:.60})" if isinstance(value, str | int | float | bool) else text
+
+
+@functools.lru_cache(maxsize=64)
+def say_once(message: str) -> None:
+    """Print a message on stderr, once in this program; nobody there to read it is no error."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"shellward: {message}\n".encode("utf-8", "backslashreplace"))

@@ -31,6 +31,12 @@ HAD_BEGUN: Final = "the command had begun, and was ended"
 """A note of an error that means "nothing has run" elsewhere."""
 
 
+def had_begun(error: BaseException) -> None:
+    """Note of an error that its command had begun, and was ended, unless it says already what became of that."""
+    if not {HAD_BEGUN, NOTHING_RAN} & set(getattr(error, "__notes__", ())):
+        error.add_note(HAD_BEGUN)
+
+
 @contextmanager
 def beside(first: BaseException | None) -> Iterator[None]:
     """Clean up after an error: what goes wrong in this block becomes a note of it, and does not take its place.
@@ -54,12 +60,34 @@ class ConfigError(ShellwardError, ValueError):
     """A setting is unknown or has a wrong value; the message is one line and names the key."""
 
 
+def install_line(extra: str) -> str:
+    """Return the command that installs an extra: from the checkout that this is, or was installed from, if any."""
+    import json
+    import shlex
+    from contextlib import suppress
+    from importlib.metadata import PackageNotFoundError, distribution
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    root = Path(__file__).parents[2]
+    with suppress(PackageNotFoundError):
+        url = json.loads(distribution("shellward").read_text("direct_url.json") or "{}")
+        if "dir_info" in url:
+            root = Path(unquote(urlsplit(url["url"]).path))
+    what = "shellward"
+    if (root / "pyproject.toml").is_file():
+        what = str(root)
+        with suppress(OSError):  # the current directory may be gone
+            what = "." if Path.cwd() == root.resolve() else what
+    return f"pip install {shlex.quote(f'{what}[{extra}]')}"
+
+
 class MissingDependency(ShellwardError, ImportError):  # noqa: N818  # public name, fixed by the spec
     """An optional package is not installed; the message holds the exact install line."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what} is not installed; run: pip install 'shellward[{extra}]'")
+        super().__init__(f"{what} is not installed; run: {install_line(extra)}")
 
 
 class Unsupported(ShellwardError):  # noqa: N818

@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from shellward.core.errors import ConfigError, EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.limits import MAX_OUTPUT
 from shellward.core.types import Result
 from shellward.environments.base import PtySize
@@ -74,7 +75,9 @@ class CommandCalls:
             ConnectionLost: the sandbox went away; the command may have run. Carries the output so far.
             EnvironmentUnavailable: the sandbox was gone before; nothing has run.
             FileNotFoundError: ``cwd`` is not a directory there; nothing has run.
-            OSError: there is no room for ``stdin`` in the sandbox; nothing has run.
+            OSError: there is no room for ``stdin`` in the sandbox, or the state of the session, which another command
+                holds now, cannot be read there; nothing has run. With the note ``errors.HAD_BEGUN``: the command ran,
+                and the file that ``full_output`` asks for, or the source of ``stdin``, failed.
             ConfigError: an argument is unusable.
             Unsupported: ``user`` where there can be no other; ``pty``, see ``capabilities.pty``.
         """
@@ -89,14 +92,16 @@ class CommandCalls:
             full_output=full_output,
         )
         if pty is not False:
-            return self.begin_at_terminal(call, pty, user=user).carry_out(on_output)
+            with held():
+                return self.begin_at_terminal(call, pty, user=user).carry_out(on_output)
         self.check_user(user)
-        self.alive()
-        shell = self._pool.borrow(user)  # by hand: a context manager of its own costs a twentieth of a short call
-        try:
-            return self.run_on(shell, call, on_output)
-        finally:
-            self._pool.give_back(shell)
+        with held():
+            self.alive()
+            shell = self._pool.borrow(user)  # by hand: a context manager of its own costs a twentieth of a short call
+            try:
+                return self.run_on(shell, call, on_output)
+            finally:
+                self._pool.give_back(shell)
 
     def stream(  # type: ignore[misc]
         self: "Environment",
@@ -127,9 +132,10 @@ class CommandCalls:
             full_output=full_output,
         )
         self.check_user(user)
-        stack = ExitStack()
-        shell = stack.enter_context(self.borrowed(user))
-        return self._stream(shell, call, stack.close)
+        with held():
+            stack = ExitStack()
+            shell = stack.enter_context(self.borrowed(user))
+            return self._stream(shell, call, stack.close)
 
     def session(self: "Environment", name: str | None = None) -> Session:  # type: ignore[misc]
         """Open another warm shell with a state of its own.
@@ -143,10 +149,11 @@ class CommandCalls:
         name = name or f"s{secrets.token_hex(4)}"
         if not (isinstance(name, str) and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
             raise ConfigError(f"session name: ASCII letters, digits, - and _ only, not {name!r}")
-        shell = self._pool.session(name)
-        shell.forgotten = nameless
-        self.ready(shell)
-        return Session(self, shell)
+        with held():
+            shell = self._pool.session(name)
+            shell.forgotten = nameless
+            self.ready(shell)
+            return Session(self, shell)
 
     def interrupt(self: "Environment") -> int:  # type: ignore[misc]
         """End every command that runs now, as Ctrl-C does; their results have ``interrupted`` set.
@@ -165,14 +172,15 @@ class CommandCalls:
 
     def stream_on(self: "Environment", shell: Shell, call: Call) -> Stream:  # type: ignore[misc]
         """Follow a checked call on a shell that this waits for."""
-        shell.take_turn(call.timeout)
-        shell.streamed_in = threading.get_ident()
+        with held():
+            shell.take_turn(call.timeout)
+            shell.streamed_in = threading.get_ident()
 
-        def release() -> None:
-            shell.streamed_in = None
-            shell.release()
+            def release() -> None:
+                shell.streamed_in = None
+                shell.release()
 
-        return self._stream(shell, call, release)
+            return self._stream(shell, call, release)
 
     def _stream(self: "Environment", shell: Shell, call: Call, release: Callable[[], None]) -> Stream:  # type: ignore[misc]
         return Stream(self, lambda on_output: self.make_run(shell, call, on_output), release)
@@ -231,6 +239,10 @@ class CommandCalls:
 
     def close_session(self: "Environment", shell: Shell) -> None:  # type: ignore[misc]
         """End a session and what runs in it."""
+        with held():
+            self._close_session(shell)
+
+    def _close_session(self: "Environment", shell: Shell) -> None:  # type: ignore[misc]
         shell.closed = True
         self.close_terminals(shell)
         self.end_from_outside(shell, "interrupt")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.limits import KILL_GRACE
 from shellward.core.types import StreamName
 from shellward.environments.base import Backend
@@ -22,6 +23,7 @@ _CALL_LIMIT = 10.0
 _LATER = 600.0
 """Seconds in which a sandbox that does not answer is asked again to end a command whose time is up."""
 _AGAIN = 1.0
+_TRIES = 3
 _ROUNDS = 60
 _EMPTY_LOOKS = 3
 _SHELL_GRACE = 0.5
@@ -113,6 +115,10 @@ def kill_plan(execution: "Execution | _NoShell", first: str) -> Plan:
         yield Round("KILL")
 
 
+class _KilledError(ConnectionLost):
+    """The control shell was killed in the middle of an answer."""
+
+
 class Control:
     """See the module. Thread-safe.
 
@@ -141,6 +147,7 @@ class Control:
         self._lock = threading.Lock()
         self._loaded = 0
         self._scripts: set[str] = set()
+        self._known: list[str] = []
         self._closed = False
         self.closing = threading.Event()
 
@@ -150,35 +157,50 @@ class Control:
         Raises:
             EnvironmentUnavailable: the sandbox is gone.
         """
-        with self._lock:
+        with held(), self._lock:
             self._ready()
 
-    def call(self, text: str) -> str:
+    def call(self, text: str, *, once: bool = False) -> str:
         """Run a line of shell in it; returns what it printed.
 
+        Args:
+            text: the line.
+            once: it is not run again when this shell was killed in the middle of it.
+
         Raises:
+            ConnectionLost: the shell was killed in the middle of it; it may have been done.
             EnvironmentUnavailable: the sandbox is gone, or does not answer in time.
         """
-        with self._lock:
-            self._ready()
-            return self._run(text)
+        with held(), self._lock:
+            return self._answered(lambda: text, once=once)
 
-    def ask(self, name: str, text: str) -> str:
+    def ask(self, name: str, text: str, *, once: bool = False) -> str:
         """Run a line of shell that needs another script of ours; returns what it printed.
 
         Args:
             name: of the script; it is read once.
             text: the line.
+            once: see ``call``.
 
         Raises:
-            EnvironmentUnavailable: the sandbox is gone, or does not answer in time.
+            ConnectionLost, EnvironmentUnavailable: see ``call``.
         """
-        with self._lock:
-            self._ready()
-            if name not in self._scripts:
-                self._run(script(name))
-                self._scripts.add(name)
-            return self._run(text)
+        with held(), self._lock:
+            return self._answered(lambda: text, name, once=once)
+
+    def _answered(self, text: Callable[[], str], name: str = "", *, once: bool = False) -> str:
+        """Run a line, and again in the next shell when this one was killed: half an answer is none."""
+        for left in reversed(range(_TRIES)):
+            try:
+                self._ready()
+                if name and name not in self._scripts:
+                    self._run(script(name))
+                    self._scripts.add(name)
+                return self._run(text())
+            except _KilledError:
+                if once or not left:
+                    raise
+        raise AssertionError
 
     def _ready(self) -> None:
         if self._closed:  # whoever closed it has seen its channel, and would not see another
@@ -190,8 +212,14 @@ class Control:
         self._scripts.clear()
         if self._sweep is not None:
             mark = f"SHELLWARD_COMMAND={self._environment}."
-            last = f"sw_all {mark}; rm -rf {quote(self._sweep.encode()).decode()}"
+            # Not when it was its holder that was killed: the client lives, and will ask another control shell.
+            last = (
+                "sw_l=;IFS= read -r sw_l </proc/$PPID/stat;case ${sw_l##*) } in Z*|X*|'');;"
+                f"*)sw_all {mark}; rm -rf {quote(self._sweep.encode()).decode()};;esac"
+            )
             self._run(f"trap {quote(last.encode()).decode()} EXIT")
+        if self._known:
+            self._run(";".join(self._known))
         self._loaded = self._shell.pid
 
     def _run(self, text: str) -> str:
@@ -211,11 +239,15 @@ class Control:
             if not self._shell.advance(execution, left, sink):
                 self._shell.close()
                 raise ConnectionLost("the connection to the sandbox ended")
+        if execution.died:
+            raise _KilledError("the shell that looks after the others was killed in the middle of an answer")
         return b"".join(printed).decode("utf-8", "replace")
 
     def know(self, shell: Shell) -> None:
         """Remember a shell, so that what it left behind is found by its pipes, too."""
-        self.call(f"sw_know {shell.pid} {shell.holder}")
+        line = f"sw_know {shell.pid} {shell.holder}"
+        self.call(line)
+        self._known.append(line)
 
     def round(self, target: Target, signal: str) -> tuple[int, int]:
         """Signal everything that belongs to ``target``; how many processes and shells were alive.
@@ -226,10 +258,13 @@ class Control:
         which = f"'{target.mark}' {target.shell_pid} {target.holder}"
         if target.since is None:
             states = quote(target.states.encode()).decode()
-            with self._lock:
-                self._ready()
-                ago = self._ticks_since(target.began - _MARGIN)  # not before: others may use the shell
-                answer = self._run(f"sw_first {which} {signal} {ago} {target.number} {states}")
+            with held(), self._lock:
+                answer = self._answered(  # how long ago is said when it is asked: others may use the shell before
+                    lambda: (
+                        f"sw_first {which} {signal} {self._ticks_since(target.began - _MARGIN)} "
+                        f"{target.number} {states}"
+                    )
+                )
             left, shells, now, *skip = answer.split()
             target.since = int(now) - self._ticks_since(target.began) - 1
             target.skip = " ".join(skip)
@@ -262,7 +297,7 @@ class Control:
     def close(self) -> None:
         """Close it for good; with ``sweep`` it cleans up behind itself. Idempotent."""
         self.closing.set()
-        with self._lock:
+        with held(), self._lock:
             self._closed = True
             self._shell.close()
 

@@ -17,6 +17,8 @@ from shellward.core.errors import ConfigError
 
 UNKEPT: Final = 500
 """Added to an errno by the scripts: not the directory is wrong, but standard input cannot be kept whole."""
+UNREAD_STATUS: Final = 125
+"""Exit status of what stands in a command's place that cannot begin with its session's state; see ``unread``."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -61,6 +63,15 @@ class Holding(Enum):
 
     HELD = auto()
     TAKEN = auto()
+
+
+def unread(mark: str) -> bytes:
+    """Return what is printed in place of a command that cannot begin with its session's state, and so does not.
+
+    Args:
+        mark: of that command, so that no other output is taken for it by accident.
+    """
+    return f"shellward: the state of the session could not be read; nothing has run ({mark})\n".encode()
 
 
 @cache
@@ -229,9 +240,8 @@ class Dialect:
         run = b" ".join([*values, b'\\command eval "$__sw_X"' + self.quote(text)])
         first = b""
         if request.subshell:
-            number = b"%s.%d;" % (mark.encode(), count)
             if request.state:
-                first, before = self._take_over(request, request.state, number)
+                first, before = self._take_over(request, request.state, f"{mark}.{count};")
                 run = before + run
             run = b"(" + run + (b")||\\__sw_y_" if request.traceless else b")")
         if request.cwd is not None:
@@ -251,23 +261,27 @@ class Dialect:
         )
         return b"__sw_p=$PWD __sw_P=${OLDPWD-};if " + enter + b";then " + run + b";else " + wrong + b";fi"
 
-    def _take_over(self, request: Request, state: str, mark: bytes) -> tuple[bytes, bytes]:
+    def _take_over(self, request: Request, state: str, mark: str) -> tuple[bytes, bytes]:
         """Return what gives a command its state: what comes before its subshell, and what comes first in that."""
         lines = [self._read(state, request.state_number), *self._took_over(mark)]
         if request.cwd is not None:
-            lines.append(self.call + b"cd -- " + self.quote(encode_text(request.cwd)) + b"||exit 125")
+            lines.append(
+                self.call + b"cd -- " + self.quote(encode_text(request.cwd)) + b" 2>/dev/null||" + self._refuse(mark)
+            )
         return b"", b"\n".join(lines) + b"\n"
 
     def _read(self, state: str, number: int | None) -> bytes:
         return b"__sw_i=\n" + self._restore(self.quote(encode_text(state)), number).rstrip()
 
-    def _took_over(self, mark: bytes) -> list[bytes]:
+    def _refuse(self, mark: str) -> bytes:
+        return b"{ " + self.call + b"printf %%s %s >&2;exit %d;}" % (quote(unread(mark)), UNREAD_STATUS)
+
+    def _took_over(self, mark: str) -> list[bytes]:
         call = self.call
-        unread = call + b"printf 'shellward: the state of the session could not be read\\n' >&2;exit 125"
         return [
-            b'if [ -z "$__sw_i" ];then ' + unread + b";fi",
+            b'if [ -z "$__sw_i" ];then ' + self._refuse(mark) + b";fi",
             call + b"trap - EXIT 62",
-            self._forget + b"export SHELLWARD_COMMAND=" + quote(mark),
+            self._forget + b"export SHELLWARD_COMMAND=" + quote(mark.encode()),
             b'if [ -n "$__sw_o" ];then set "-$__sw_o";fi',
         ]
 
@@ -343,7 +357,7 @@ class Bash(Dialect):
     def _begin(self) -> bytes:
         return script("begin.bash.sh").encode()
 
-    def _take_over(self, request: Request, state: str, mark: bytes) -> tuple[bytes, bytes]:
+    def _take_over(self, request: Request, state: str, mark: str) -> tuple[bytes, bytes]:
         match request.holding:
             case None:
                 return super()._take_over(request, state, mark)

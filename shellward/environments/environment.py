@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from shellward.core.errors import EnvironmentUnavailable, Unsupported, beside
-from shellward.environments import lease, lease_notes
+from shellward.core.interrupts import held
+from shellward.environments import lease, lease_notes, registry
 from shellward.environments.base import Backend, Capabilities
 from shellward.environments.command_calls import CommandCalls
 from shellward.environments.control import Control
@@ -40,11 +41,15 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         outputs: the files with outputs that were too long.
     """
 
-    def __init__(self, backend: Backend, *, shell: str = "auto") -> None:
+    def __init__(self, backend: Backend, *, shell: str = "auto", attached: bool = False) -> None:
         self.backend = backend
+        self._attached = attached
+        """It was there before this client, and somebody else may use it."""
         self.program = "sh" if shell == "auto" else shell
         self.id = secrets.token_hex(6)
         self._closed = False
+        self._left = False
+        """It was closed, and its sandbox could not be ended."""
         self.lock = threading.Lock()
         self._pool = Pool(backend, self.id, shell)
         self._known: set[int] = set()
@@ -120,11 +125,24 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
     # -- its end -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost."""
+        """End the environment with everything in it. Idempotent; a command that runs ends with ConnectionLost.
+
+        Ctrl-C meanwhile is raised when it is over.
+
+        Raises:
+            EnvironmentUnavailable: the sandbox cannot be ended now. Its lease will, or another ``close``.
+        """
+        with held():
+            self._close()
+
+    def _close(self) -> None:
         with self.lock:
-            if self._closed:
-                return
-            self._closed = True
+            closed, self._closed = self._closed, True
+            left, self._left = self._left, False
+        if left:
+            self._end_what_is_left()
+        if closed:
+            return
         _open_environments.discard(self)
         self.close_terminals()
         self._pool.end()
@@ -139,12 +157,23 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         try:
             with foreign(self.kind, "the environment could not be ended"):
                 self.backend.destroy()
+        except BaseException:
+            self._left = self.backend.lease is not None
+            raise
         finally:
             self._pool.drop()
             self.outputs.close()
             if self.backend.lease is not None:
                 with suppress(OSError):  # it is dropped with time
                     lease_notes.forget(self.backend.handle)
+
+    def _end_what_is_left(self) -> None:
+        """End a sandbox that could not be ended before, as another client would: this one has let go of it."""
+        try:
+            registry.remove(self.handle)
+        except BaseException:
+            self._left = True
+            raise
 
     def detach(self) -> None:
         """Leave the environment to its lease; another process may ``attach`` to its handle.
@@ -154,6 +183,10 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         """
         if not self.backend.capabilities.attach:
             raise Unsupported("outlive their client", self.kind)
+        with held():
+            self._detach()
+
+    def _detach(self) -> None:
         with self.lock:
             if self._closed:
                 return
@@ -168,6 +201,13 @@ class Environment(CommandCalls, SandboxCalls, FileCalls, ProcessCalls, PtyCalls)
         with foreign(self.kind, "the environment could not be left"):
             self.backend.detach()
         self.outputs.close()
+
+    def undo(self) -> None:
+        """Undo a ``create`` or an ``attach`` that has failed, or that nobody waits for: what was there before stays."""
+        if self._attached:
+            self.detach()
+        else:
+            self.close()
 
     @property
     def _default(self) -> Shell:
@@ -263,20 +303,29 @@ _open_environments: set[Environment] = set()
 
 @atexit.register
 def _close_all() -> None:
-    """What a program forgot to close ends with it, not a lease later."""
-    for environment in list(_open_environments):
-        environment.close()
+    """What a program forgot to close ends with it, not a lease later; one that cannot be ended keeps up no other."""
+    first: BaseException | None = None
+    with held():
+        for environment in list(_open_environments):
+            try:
+                with beside(first):
+                    environment.close()
+            except EnvironmentUnavailable as error:
+                first = error
+    if first is not None:
+        raise first
 
 
-def of(backend: Backend, shell: str) -> Environment:
-    """Open an environment on a backend that is there; the backend ends when that fails."""
-    environment = Environment(backend, shell=shell)
+def of(backend: Backend, shell: str, *, attached: bool = False) -> Environment:
+    """Open an environment on a backend that is there; one that was made for it ends when that fails."""
+    environment = Environment(backend, shell=shell, attached=attached)
     # What an SDK has registered since this module was imported must not run before: nothing could be closed then.
     atexit.unregister(_close_all)
     atexit.register(_close_all)
     try:
         environment.open()
-    except BaseException:
-        environment.close()
+    except BaseException as error:
+        with beside(error):
+            environment.undo()
         raise
     return environment

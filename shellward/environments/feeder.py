@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Self
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, had_begun
 from shellward.environments.base import Backend
 from shellward.environments.foreign import foreign
 from shellward.environments.machine import descriptors, new_pipe
@@ -56,6 +56,8 @@ class Feeder:
         self._on_error = on_error
         self.error: BaseException | None = None
         self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._holders = 2
         self._thread = threading.Thread(target=self._pump, name="shellward-stdin", daemon=True)
         with (
             foreign(backend.kind, "standard input cannot be sent"),
@@ -92,11 +94,24 @@ class Feeder:
         self._channel.close()
         # A source without a descriptor may block for ever in its own code; its thread is a daemon then.
         self._thread.join(1.0)
-        if not self._thread.is_alive():
-            os.close(self._wake)
-            os.close(self._waker)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Close the pipe that wakes the pump, when both who holds this and the pump are done with it."""
+        with self._lock:
+            self._holders -= 1
+            if self._holders:
+                return
+        os.close(self._wake)
+        os.close(self._waker)
 
     def _pump(self) -> None:
+        try:
+            self._pump_all()
+        finally:
+            self._let_go()
+
+    def _pump_all(self) -> None:
         try:
             for chunk in self._chunks():
                 if not isinstance(chunk, bytes | bytearray | memoryview):
@@ -106,6 +121,7 @@ class Feeder:
             if not self._stopped.is_set() and self._send(b""):
                 self._close()
         except Exception as error:  # noqa: BLE001  # the source's own error, handed to the caller by run
+            had_begun(error)
             self.error = error
             while not self._on_error() and not self._stopped.wait(0.01):
                 pass  # the command is only about to begin

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, FileInfo, FilePart, FileType, Result, StreamName
 from shellward.environments import filescripts
@@ -80,7 +81,7 @@ def _run(
 
     whole = f"p={_word(path)}\nexport LC_ALL=C\n{text}"
     limit = 10_000 if sink else None
-    with environment.helper() as shell:
+    with held(), environment.helper() as shell:
         call = make_call(whole, stdin=stdin, max_output=limit, full_output=False)
         result = environment.run_on(shell, call, sink)
     if result.exit_code:
@@ -89,14 +90,22 @@ def _run(
             raise ConnectionLost(what, result)
         error = error_of(result, path)
         if error.errno in {errno.ENOENT, errno.EIO} and text is not filescripts.WHERE:
-            error = _explained(environment, error, path)
+            error = _explained(environment, error, path, new=stdin is not None)
         raise error
     return result
 
 
-def _explained(environment: "Environment", error: OSError, path: str) -> OSError:
-    """Tell "missing" from "below a file": lesser shells and tools have one message for both, or words of their own."""
-    where = _run(environment, filescripts.WHERE, path).stdout.strip()
+def _explained(environment: "Environment", error: OSError, path: str, *, new: bool) -> OSError:
+    """Tell "missing" from "below a file": lesser shells and tools have one message for both, or words of their own.
+
+    Args:
+        environment: where.
+        error: what the message was taken for.
+        path: of the file.
+        new: it may be missing, since it is written; what is above it may not.
+    """
+    look = str(Path(path).parent) if new else path
+    where = _run(environment, filescripts.WHERE, look).stdout.strip()
     number = {"missing": errno.ENOENT, "below": errno.ENOTDIR, "file": errno.ENOTDIR}.get(where)
     if number is None or (where == "file" and error.errno != errno.EIO):
         return error

@@ -3,6 +3,7 @@
 Nothing is isolated here; variables are scrubbed by allow-list.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -70,6 +71,7 @@ class LocalBackend:
         }
         self._env.update(config.env)
         self._env[INSIDE] = "local"
+        _remove_left()
         self.scratch = tempfile.mkdtemp(prefix="shellward-", dir=memory_backed())
         if os.geteuid() == 0:  # who runs as another user keeps input files here, and sees nobody else's
             os.chmod(self.scratch, 0o1733)  # noqa: PTH101, S103
@@ -112,7 +114,8 @@ class LocalBackend:
 
     def destroy(self) -> None:
         """See Backend. The session above has ended the processes by now."""
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        _left.add(self.scratch)
+        _remove_left()
 
     def detach(self) -> None:
         """See Backend."""
@@ -133,6 +136,19 @@ class LocalBackend:
     def stats(self) -> Stats:
         """See Backend."""
         raise Unsupported("tell what they use", self.kind, "they share the machine with everything else")
+
+
+_left: set[str] = set()
+"""Scratch directories of environments that are closed, and that could not be removed: no descriptor, a full disk."""
+
+
+@atexit.register
+def _remove_left() -> None:
+    """Remove what is left; what cannot be now is tried again with the next environment, and at the end."""
+    for path in list(_left):
+        shutil.rmtree(path, ignore_errors=True)
+        if not Path(path).exists():
+            _left.discard(path)
 
 
 def _identity(user: str | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from shellward.core.errors import had_begun
 from shellward.core.limits import HEAD_SHARE, KEPT_OUTPUT, KEPT_OUTPUTS, KEPT_OUTPUTS_BYTES
 from shellward.core.types import StreamName
 
@@ -145,14 +146,16 @@ class OutputFiles:
         """Count a file in, and drop the oldest of those that are too many."""
         with self._lock:
             if self._directory is None:  # closed meanwhile
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
                 return
             self._kept[path] = size
             total = sum(self._kept.values())
             while len(self._kept) > 1 and (len(self._kept) > KEPT_OUTPUTS or total > KEPT_OUTPUTS_BYTES):
                 oldest = next(iter(self._kept))
                 total -= self._kept.pop(oldest)
-                oldest.unlink(missing_ok=True)
+                with suppress(OSError):  # it goes with its directory
+                    oldest.unlink(missing_ok=True)
                 self._say()
 
     def _say(self) -> None:
@@ -264,12 +267,16 @@ class Collector:
             if self._both.total > self._threshold or self._everything:
                 self._spooled(self._keep_file())
         except OSError as error:
-            if self._everything:
-                raise
-            self._without_file(error)
+            self._failed(error)
+
+    def _failed(self, error: OSError) -> None:
+        """Go on without a file that nobody has asked for: its command must not end for want of it."""
+        if self._everything:
+            had_begun(error)
+            raise error
+        self._without_file(error)
 
     def _without_file(self, error: OSError) -> None:
-        """Go on without a file that nobody has asked for; its command must not end for want of it."""
         self._unkept = error.strerror or str(error)
         self._keep_file = None
         self._before.clear()
@@ -306,7 +313,13 @@ class Collector:
         return text, cut
 
     def close(self) -> None:
-        """Release the file. Idempotent."""
+        """Release the file. Idempotent; never fails."""
+        try:
+            self._release()
+        except OSError as error:  # nobody has asked what became of it: its command has not come to its end
+            self._without_file(error)
+
+    def _release(self) -> None:
         if self._spool is not None:
             self._spool.close()
             if (kept := self._on_kept) is not None and self._spool.path.exists():
@@ -314,7 +327,26 @@ class Collector:
                 kept(self._spool.path, self._spool.size)
 
     def finish(self) -> dict[str, object]:
-        """Close the file and return the fields of ``Result`` that hold output."""
+        """Close the file and return the fields of ``Result`` that hold output.
+
+        Raises:
+            OSError: the file was asked for, and is not whole; says that the command had begun.
+        """
+        try:
+            return self._finished()
+        except OSError as error:
+            self._failed(error)
+        return self._finished()
+
+    def remains(self) -> dict[str, object]:
+        """As ``finish``, for a command of which there is something worse to tell than of its file."""
+        try:
+            return self._finished()
+        except OSError as error:
+            self._without_file(error)
+        return self._finished()
+
+    def _finished(self) -> dict[str, object]:
         if self._spool is None and self._everything and self._keep_file is not None:
             with suppress(FileNotFoundError):  # the environment was closed meanwhile
                 self._spool = Spool(self._keep_file(), None)
@@ -324,7 +356,7 @@ class Collector:
         both, both_bytes, cut_both = self._both.finish(self._note)
         truncated = cut_out or cut_err or cut_both
         file = self._file_of(truncated)
-        self.close()
+        self._release()
         return {
             "stdout": out,
             "stderr": err,

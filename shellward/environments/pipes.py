@@ -3,6 +3,7 @@
 import fcntl
 import os
 import select
+import time
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -12,6 +13,7 @@ from shellward.environments.base import Piece, PtySize
 
 PIPE: Final = 1 << 17  # more is slower: it falls out of the second-level cache
 _READ = 1 << 16
+_SLICE = 0.1
 
 
 class Life(Protocol):
@@ -111,12 +113,21 @@ class PipeChannel:
             try:
                 view = view[os.write(self._stdin, view) :]
             except BlockingIOError:
-                poller = select.poll()
-                poller.register(self._stdin, select.POLLOUT)
-                if not poller.poll(None if timeout is None else timeout * 1000):
-                    raise ConnectionLost(f"the process took no input for {timeout} s") from None
+                self._await_room(self._stdin, timeout)
             except OSError as error:
                 raise ConnectionLost("the process has ended, or was closed") from error
+
+    def _await_room(self, stdin: int, timeout: float | None) -> None:
+        """Wait until more can be written, or it was closed. Closing does not wake who polls, so this looks up."""
+        until = None if timeout is None else time.monotonic() + timeout
+        poller = select.poll()
+        poller.register(stdin, select.POLLOUT)
+        while self._stdin == stdin:
+            left = _SLICE if until is None else min(_SLICE, until - time.monotonic())
+            if left <= 0:
+                raise ConnectionLost(f"the process took no input for {timeout} s")
+            if poller.poll(left * 1000):
+                return
 
     def close_stdin(self) -> None:
         """See Channel."""

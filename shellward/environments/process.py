@@ -305,8 +305,8 @@ class Process(ProcessTerminal):
         """
         name = signal_text(signal)
         if tree:
-            return int(self.ask("sw_tree", name) or 0) > 0
-        return self.ask("sw_send", name).strip() == "sent"
+            return int(self.ask("sw_tree", name, once=True) or 0) > 0
+        return self.ask("sw_send", name, once=True).strip() == "sent"
 
     def kill(self, signal: str = "TERM", *, tree: bool = True, reason: str = "killed") -> ProcessInfo:
         """End it: ask (``signal``), wait a moment, then KILL until nothing of its tree is left in the sandbox.
@@ -373,10 +373,10 @@ class Process(ProcessTerminal):
 
     # -- for the parts of this room ------------------------------------------------------------------------
 
-    def ask(self, function: str, *words: str) -> str:
-        """Call a function of scripts/process.sh for it."""
+    def ask(self, function: str, *words: str, once: bool = False) -> str:
+        """Call a function of scripts/process.sh for it; ``once``: see ``Control.call``."""
         place = quote(self.directory.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-        return self.environment.ask_processes(self.user, " ".join((function, place, *words)))
+        return self.environment.ask_processes(self.user, " ".join((function, place, *words)), once=once)
 
     def _output(self, stream: StreamName | str) -> str:
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
+from shellward.core.interrupts import held
 from shellward.core.limits import PROCESS_TTL
 from shellward.core.types import ProcessInfo
 from shellward.environments import process_io
@@ -100,7 +101,7 @@ class ProcessCalls:
         environment.check_user(user)
         if user is not None and not environment.backend.capabilities.isolated:
             raise Unsupported("start background processes as another user", environment.kind)
-        with environment.borrowed(user) as shell:
+        with held(), environment.borrowed(user) as shell:
             return self.start_on(
                 shell,
                 command,
@@ -242,7 +243,8 @@ class ProcessCalls:
         process = self._settled(launch, shell.user, unknown)
         if process is not None:
             return process
-        if result.stderr.strip() and not result.timed_out and not _NO_FORK.search(result.stderr):
+        killed = result.timed_out or result.signal is not None
+        if result.stderr.strip() and not killed and not _NO_FORK.search(result.stderr):
             raise error_of(result, launch.directory)
         raise EnvironmentUnavailable("the sandbox could not start another process; nothing was started")
 
@@ -355,11 +357,11 @@ class ProcessCalls:
                 self._exits = Exits(environment, f"{environment.id}.exits.0;")
             return self._exits
 
-    def ask_processes(self, user: str | None, text: str) -> str:
-        """Call a function of scripts/process.sh in the control shell."""
+    def ask_processes(self, user: str | None, text: str, *, once: bool = False) -> str:
+        """Call a function of scripts/process.sh in the control shell; ``once``: see ``Control.call``."""
         environment = self._all()
         environment.alive()
-        return environment.control(user).ask("process.sh", text)
+        return environment.control(user).ask("process.sh", text, once=once)
 
     def type_into(self, process: Process, data: bytes, timeout: float) -> int:
         """Write to the standard input of a process. What is typed by a user passes here, and once."""

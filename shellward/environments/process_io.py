@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError, ConnectionLost
+from shellward.core.interrupts import held
 from shellward.core.types import Chunk, Log, StreamName
 from shellward.environments.call import make_call
 from shellward.environments.encoding import printf_escape, quote
@@ -39,9 +40,11 @@ def _run(environment: "Environment", text: str, timeout: float | None = None) ->
         if chunk.stream is StreamName.STDOUT:
             parts.append(chunk.data)
 
-    with environment.helper() as shell:
+    with held(), environment.helper() as shell:
         call = make_call(text, timeout=timeout, max_output=0, full_output=False)
-        environment.run_on(shell, call, sink)
+        result = environment.run_on(shell, call, sink)
+    if result.exit_code < 0 or result.signal is not None:
+        raise ConnectionLost("the shell that looked at a process in the sandbox was killed", result)
     return b"".join(parts)
 
 

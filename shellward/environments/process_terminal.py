@@ -130,7 +130,7 @@ class ProcessTerminal:
             time.sleep(_LOOK)
 
         def ask(text: str) -> str:
-            return control.ask("foreground.sh", text)
+            return control.ask("foreground.sh", text, once=True)
 
         started = int(since) if since.isdecimal() else 0
         return Foreground(ask, f"SHELLWARD_PROCESS={process.id}", started, process.environment.kind, process.id)

@@ -13,10 +13,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, Unsupported, beside
+from shellward.core.interrupts import held
 from shellward.environments.base import Channel, PtySize
+from shellward.environments.encoding import UNREAD_STATUS
 from shellward.environments.foreground import Foreground
 from shellward.environments.process import signal_text
 from shellward.environments.pty_kept import Kept
+from shellward.environments.running import state_unread
 from shellward.terminal.keys import END_OF_INPUT, INTERRUPT, encode_key, encode_paste
 from shellward.terminal.screen import SCROLLBACK, Screen, Snapshot
 
@@ -60,6 +63,7 @@ class PtySession:
         on_close: is called once it is closed.
         before_close: is called before the channel, and with it ``fileno``, is closed.
         on_data: is given the raw stream as it comes; then none of it is kept for ``read``.
+        refusal: what is printed in place of a program that cannot begin with its session's state; empty: nothing is.
     """
 
     def __init__(
@@ -81,6 +85,7 @@ class PtySession:
         self.on_close: Callable[[], object] | None = None
         self.before_close: Callable[[], object] | None = None
         self.on_data: Callable[[bytes], None] | None = None
+        self.refusal = self._first = b""
         self._channel = channel
         self._kill = kill
         self._foreground = foreground
@@ -311,6 +316,7 @@ class PtySession:
 
         Raises:
             ConnectionLost: the sandbox went away.
+            OSError: the state of the session that it was to begin with cannot be read; it has not run.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ended:
@@ -322,6 +328,8 @@ class PtySession:
             left = None if deadline is None else max(0.1, deadline - time.monotonic())
             self._status = self._channel.wait(left)
             self._tell()
+        if self._status == UNREAD_STATUS and self.refusal and self._first.split() == self.refusal.split():
+            raise state_unread(self.command)
         return self._status
 
     def kill(self, first: str = "TERM") -> None:
@@ -333,7 +341,8 @@ class PtySession:
         Raises:
             EnvironmentUnavailable: the sandbox is gone.
         """
-        self._kill(first)
+        with held():
+            self._kill(first)
 
     def end(self, reason: str) -> bool:
         """End it for a reason, as ``Environment.interrupt`` does; False when it was over."""
@@ -345,6 +354,10 @@ class PtySession:
 
     def close(self) -> None:
         """End it with everything it started, and let go of it. Idempotent."""
+        with held():
+            self._close()
+
+    def _close(self) -> None:
         if self._closed:
             return
         self.closing = True
@@ -406,6 +419,8 @@ class PtySession:
     # -- inside --------------------------------------------------------------------------------------------
 
     def _hand_on(self, data: bytes) -> None:
+        if len(self._first) <= len(self.refusal):
+            self._first += data
         if self.on_data is None:
             self._raw.add(data)
         else:

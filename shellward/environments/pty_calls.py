@@ -12,10 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import ConfigError, ConnectionLost, EnvironmentUnavailable, Unsupported
+from shellward.core.interrupts import held
 from shellward.environments.base import PtySize
 from shellward.environments.call import Call, Command, Directory, make_call
 from shellward.environments.control import Control, Target, kill_tree
-from shellward.environments.encoding import encode_text, quote
+from shellward.environments.encoding import encode_text, quote, unread
 from shellward.environments.foreground import Foreground
 from shellward.environments.foreign import foreign
 from shellward.environments.pty import PtySession
@@ -109,7 +110,8 @@ class PtyCalls:
             ConfigError: an argument is unusable.
         """
         call = self.dialogue(command, cwd=cwd, env=env, by_person=by_person)
-        return self.open_at_terminal(call, size_of(size or True), user=user, emulate=emulate)
+        with held():
+            return self.open_at_terminal(call, size_of(size or True), user=user, emulate=emulate)
 
     def dialogue(  # type: ignore[misc]
         self: "Environment",
@@ -176,7 +178,7 @@ class PtyCalls:
 
         def ask(text: str) -> str:
             _await_start(session, control, target)
-            return control.ask("foreground.sh", text)
+            return control.ask("foreground.sh", text, once=True)
 
         foreground = Foreground(ask, target.mark, since, self.kind, call.shown)
         session = PtySession(
@@ -188,6 +190,7 @@ class PtyCalls:
             gate=call.screen,
             emulate=emulate,
         )
+        session.refusal = unread(mark) if start.saved else b""
         return session
 
     def _shell_at_terminal(self: "Environment") -> str:  # type: ignore[misc]

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, had_begun
+from shellward.core.interrupts import interruptible
 from shellward.core.types import Chunk, Result, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.output import Decoder, OutputFiles
@@ -76,6 +77,7 @@ class PtyRun:
                 self.session.close()
             if isinstance(error, EnvironmentUnavailable):
                 raise self.lost(error) from error
+            had_begun(error)
             raise
         finally:
             self.collector.close()
@@ -94,7 +96,8 @@ class PtyRun:
                 while not session.ended and (left := until - time.monotonic()) > 0:
                     session.take(left)
                 break
-            session.take(left)
+            with interruptible():
+                session.take(left)
         status = session.wait(AFTER_KILL if timed_out else None)
         result = self.result(status, timed_out=timed_out)
         session.close()
@@ -130,7 +133,7 @@ class PtyRun:
     def lost(self, error: EnvironmentUnavailable) -> ConnectionLost:
         """Return the error that says what a lost connection means for it, with the output so far."""
         duration = time.monotonic() - self._began
-        said = self.collector.finish()
+        said = self.collector.remains()
         partial = Result(command=self._call.shown, exit_code=-1, duration=duration, **said)  # type: ignore[arg-type]
         why = self._why(str(error))
         return ConnectionLost(f"{why} while a command ran; it may have run: {self._call.shown[:200]!r}", partial)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shellward.core.errors import ConfigError
-from shellward.environments.encoding import DIALECTS, dialect_of, encode_text, quote, script
+from shellward.environments.encoding import DIALECTS, UNREAD_STATUS, dialect_of, encode_text, quote, script, unread
 
 TERM: Final = "xterm-256color"
 """What our screen understands, and nearly every sandbox knows."""
@@ -87,7 +87,7 @@ def _state(saved: str, wanted: AtTerminal) -> bytes:
         b"" if wanted.number is None else b"%d" % wanted.number,
     )
     restore = script("restore.bash.sh" if bash else "restore.posix.sh").encode()
-    unread = b"command printf 'shellward: the state of the session could not be read\\n';exit 125"
+    refuse = b"command printf %%s %s;exit %d" % (quote(unread(wanted.mark)), UNREAD_STATUS)
     out, err = dialect.out, dialect.err
     return b"".join(
         (
@@ -97,7 +97,7 @@ def _state(saved: str, wanted: AtTerminal) -> bytes:
             restore,
             b"\nexec >&" + out + b" 2>&" + err + b" " + out + b">&- " + err + b">&-\n",
             b"trap - EXIT 62\n",
-            b'if [ -z "$__sw_i" ];then ' + unread + b";fi\n",
+            b'if [ -z "$__sw_i" ];then ' + refuse + b";fi\n",
             b"__sw_f= __sw_m=-\n",
         )
     )

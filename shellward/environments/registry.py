@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from shellward.core.errors import ConfigError
+from shellward.core.interrupts import held, interruptible
 from shellward.core.types import EnvironmentInfo
 from shellward.environments.base import Diagnosis
 from shellward.environments.foreign import foreign
@@ -56,14 +57,18 @@ def create(kind: str, *, progress: "OnStep | None" = None, **config: object) -> 
     from shellward.environments.environment import of
 
     shell = config.get("shell", "auto")
-    return of(create_backend(kind, config, progress), str(shell))
+    with held():
+        return of(create_backend(kind, config, progress), str(shell))
 
 
 def create_backend(kind: str, config: "Mapping[str, object]", progress: "OnStep | None" = None) -> "Backend":
     """Make a sandbox; see ``create``."""
     module = backend(kind)
     with foreign(kind, "an environment could not be made"):
-        return module.create(config, progress)
+        if kind == "local":  # it waits for nothing
+            return module.create(config, progress)
+        with interruptible():
+            return module.create(config, progress)
 
 
 def attach(handle: str, *, shell: str | None = None) -> "Environment":
@@ -79,8 +84,9 @@ def attach(handle: str, *, shell: str | None = None) -> "Environment":
     """
     from shellward.environments.environment import of
 
-    found = attach_backend(handle)
-    return of(found, shell or shell_of(found))
+    with held():
+        found = attach_backend(handle)
+        return of(found, shell or shell_of(found), attached=True)
 
 
 def shell_of(found: "Backend") -> str:
@@ -96,7 +102,7 @@ def attach_backend(handle: str) -> "Backend":
     if not rest:
         raise ConfigError(f"handle: {handle!r} is not of the form kind:id")
     module = backend(kind)
-    with foreign(kind, f"{handle} could not be reached"):
+    with foreign(kind, f"{handle} could not be reached"), interruptible():
         return module.attach(handle)
 
 
@@ -144,6 +150,21 @@ def forget(handle: str) -> bool:
     if not isinstance(factory, Forgetting):
         raise Unsupported("be forgotten", kind, "whoever keeps them lists them; remove them there")
     return factory.forget(handle)
+
+
+def check(kind: str, config: "Mapping[str, object]") -> None:
+    """Check the settings of an environment of ours as ``create`` does; nothing is made, and no SDK is needed.
+
+    Raises:
+        ConfigError: there is no such kind, a key is unknown, or a value wrong.
+    """
+    from shellward.environments.config import parse_config
+
+    backend(kind)
+    module = import_module(BACKENDS[kind] if kind == "local" else f"{BACKENDS[kind]}.config")
+    settings = parse_config(getattr(module, f"{kind.capitalize()}Config"), config, kind)
+    if (more := getattr(module, "check", None)) is not None:
+        more(settings)
 
 
 def _listed(kind: str) -> list[EnvironmentInfo]:

@@ -1,5 +1,6 @@
 """One command from its checked arguments to its result: what run, stream and asyncio share, and the driver of run."""
 
+import errno
 import itertools
 import os
 import re
@@ -10,12 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from shellward.core.errors import HAD_BEGUN, NOTHING_RAN, ConnectionLost, EnvironmentUnavailable
+from shellward.core.errors import NOTHING_RAN, ConnectionLost, EnvironmentUnavailable, had_begun
+from shellward.core.interrupts import interruptible
 from shellward.core.limits import INLINE_BYTES
 from shellward.core.types import Chunk, Result, ShellEvent, StreamName, signal_name
 from shellward.environments.call import Call, OnOutput
 from shellward.environments.control import end_execution
-from shellward.environments.encoding import UNKEPT, Request
+from shellward.environments.encoding import UNKEPT, UNREAD_STATUS, Request, unread
 from shellward.environments.execution import Execution, Outcome, Sink
 from shellward.environments.feeder import Feeder
 from shellward.environments.output import Collector, Decoder, OutputFiles
@@ -32,6 +34,7 @@ _STATUS = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "killed": KILLED}
 _AFTER_KILL = 5.0
 PATIENCE = 0.8
 """Seconds beyond a command's time limit in which a sandbox has to answer; then the caller hears of it."""
+_MOST_FIRST = 400
 _LOOK_LIMIT = 2.0
 _FIRST_LOOK = 2.0
 _SECOND_LOOK = 0.2
@@ -92,6 +95,7 @@ class Run:
         self._on_output = on_output
         self._decoders = {name: Decoder() for name in StreamName} if on_output else {}
         self._files = files
+        self._first: bytes | None = None if saved is None else b""
         self._collector: Collector | None = None
         self.stdin_file: str | None = None
         stdin = call.stdin.encode() if isinstance(call.stdin, str) else call.stdin
@@ -147,20 +151,27 @@ class Run:
             if not data:
                 return
         self.collector.add(stream, data)
+        if self._first is not None:
+            self._first = self._first + data if len(self._first) < _MOST_FIRST else None
         if self._on_output is not None:
-            self._on_output(Chunk(stream, data, self._decoders[stream].text(data)))
+            with interruptible():
+                self._on_output(Chunk(stream, data, self._decoders[stream].text(data)))
 
     def result(self, execution: Execution, outcome: Outcome) -> Result:
         """Make the result.
 
         Raises:
             FileNotFoundError, NotADirectoryError, PermissionError: the directory asked for cannot be entered.
-            OSError: standard input cannot be kept in the sandbox, and the command has not run.
+            OSError: standard input cannot be kept in the sandbox, or the state of the session cannot be read; the
+                command has not run.
         """
         duration = time.monotonic() - execution.started
         if outcome.wrong_cwd:
             self.collector.close()
             raise self._refused(outcome.wrong_cwd)
+        if outcome.status == UNREAD_STATUS and self._first == unread(f"{self.shell.mark}.{execution.number};"):
+            self.collector.close()
+            raise state_unread(self.shell.directory)
         status = _STATUS.get(outcome.ended_by or "", outcome.status)
         result = Result(
             command=self.call.shown,
@@ -202,11 +213,18 @@ class Run:
             exit_code=-1,
             duration=time.monotonic() - started,
             cwd=self.shell.cwd,
-            **self.collector.finish(),  # type: ignore[arg-type]
+            **self.collector.remains(),  # type: ignore[arg-type]
         )
         if self.on_end is not None:
             self.on_end(partial)
         return ConnectionLost(f"{why} while a command ran; it may have run: {self.call.shown[:200]!r}", partial)
+
+
+def state_unread(place: str) -> OSError:
+    """Return the error for a command that has not run, since the state that it was to begin with cannot be read."""
+    error = OSError(errno.EIO, "the state of the session could not be read; nothing has run", place)
+    error.add_note(NOTHING_RAN)
+    return error
 
 
 _numbers = itertools.count()
@@ -229,11 +247,11 @@ def drive(run: Run, environment: "Environment") -> Result:
 def _carry_out(run: Run, environment: "Environment", feeder: Feeder | None) -> Result:
     try:
         execution = _execute(run, environment)
-        if feeder is not None and feeder.error is not None:
-            feeder.error.add_note(HAD_BEGUN)
-            raise feeder.error
         # Whoever else ends this command must be done with it before the next one begins.
         execution.wait_settled(_AFTER_KILL)
+        run.shell.part(execution)
+        if feeder is not None and feeder.error is not None:
+            raise feeder.error
         outcome = execution.outcome
         if outcome is None:
             raise run.lost(execution, "the sandbox did not answer")
@@ -257,14 +275,19 @@ def _execute(run: Run, environment: "Environment") -> Execution:
             raise
         raise lost_beside(run, execution, environment, error) from error
     except BaseException as error:
-        # Ctrl-C, or an error in the caller's on_output: the command ends first, inside the sandbox. Also when it was
-        # cut off while it was sent: how much of it the shell has read, nobody knows.
+        # Ctrl-C, a full disk, or an error in the caller's on_output: the command ends first, inside the sandbox. Also
+        # when it was cut off while it was sent: how much of it the shell has read, nobody knows.
+        if execution is not None:
+            had_begun(error)
         execution = execution or shell.execution
         if execution is not None:
             abort(execution, environment, shell, by_user=isinstance(error, KeyboardInterrupt))
         raise
     finally:
-        shell.execution = None
+        if execution is None or execution.outcome is None:
+            shell.part(execution)
+        else:
+            shell.execution = None
     return execution
 
 
@@ -305,7 +328,7 @@ def _follow(run: Run, execution: Execution, environment: "Environment") -> None:
         if left is not None and left <= 0:
             end(run, execution, environment, "timeout")
             return
-        if not shell.advance(execution, watch.patience(left), run.sink):
+        if not shell.advance(execution, watch.patience(left), run.sink, interrupts=True):
             raise ConnectionLost("the connection to the sandbox ended")
         if watch.wedged(run, execution, environment):
             end(run, execution, environment, "wedge")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.core.errors import beside
+from shellward.core.interrupts import held
 from shellward.core.limits import MAX_OUTPUT, PROCESS_TTL
 from shellward.core.types import Result
 from shellward.environments.base import PtySize
@@ -74,13 +75,14 @@ class Session(SessionPty):
             max_output=max_output,
             full_output=full_output,
         )
-        self.shell.take_turn(call.timeout)
-        try:
-            if pty is not False:
-                return self._environment.begin_at_terminal(call, pty, like=self.shell).carry_out(on_output)
-            return self._environment.run_on(self.shell, call, on_output)
-        finally:
-            self.shell.release()
+        with held():
+            self.shell.take_turn(call.timeout)
+            try:
+                if pty is not False:
+                    return self._environment.begin_at_terminal(call, pty, like=self.shell).carry_out(on_output)
+                return self._environment.run_on(self.shell, call, on_output)
+            finally:
+                self.shell.release()
 
     def stream(
         self,
@@ -120,13 +122,23 @@ class Session(SessionPty):
         name: str | None = None,
     ) -> "Process":
         """Start a command in the background, with what this session knows; see ``Environment.start``."""
-        self.shell.take_turn(None)
-        try:
-            return self._environment.start_on(
-                self.shell, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=None, task=task, ttl=ttl, name=name
-            )
-        finally:
-            self.shell.lock.release()
+        with held():
+            self.shell.take_turn(None)
+            try:
+                return self._environment.start_on(
+                    self.shell,
+                    command,
+                    pty=pty,
+                    stdin=stdin,
+                    cwd=cwd,
+                    env=env,
+                    user=None,
+                    task=task,
+                    ttl=ttl,
+                    name=name,
+                )
+            finally:
+                self.shell.lock.release()
 
     def close(self) -> None:
         """End the session and what still runs in it. Idempotent."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar, cast
 
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.interrupts import interruptible
 from shellward.core.types import ShellEvent
 from shellward.environments.base import Backend, Channel, Piece
 from shellward.environments.encoding import Holding, Request, script
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 START_LIMIT = 30.0
 """Seconds in which a shell has to be there."""
+_SLICE = 0.2
 _MOST_WORDS = 400
 _NO_DESCRIPTORS = 123
 """Exit status of scripts/bash.sh when the two descriptors that it needs are above the limit."""
@@ -184,7 +186,16 @@ class Shell:
                 "an unfinished stream of this session, opened in this thread, holds it: "
                 "finish or close that first; nothing has run"
             )
-        if not self.lock.acquire(timeout=-1 if limit is None else min(limit, threading.TIMEOUT_MAX)):
+        until = None if limit is None else time.monotonic() + min(limit, threading.TIMEOUT_MAX)
+        while not (
+            mine := self.lock.acquire(
+                timeout=_SLICE if until is None else max(0.0, min(_SLICE, until - time.monotonic()))
+            )
+        ):
+            with interruptible():  # not the waiting itself: nobody could say whether the lock was acquired
+                if until is not None and time.monotonic() >= until:
+                    break
+        if not mine:
             holder = "an unfinished stream" if self.streamed_in is not None else "another command"
             raise EnvironmentUnavailable(f"{holder} of this session still holds it after {limit} s; nothing has run")
 
@@ -346,13 +357,23 @@ class Shell:
             return Holding.HELD
         return Holding.TAKEN if self.takes and not request.traceless else None
 
-    def advance(self, execution: Execution, timeout: float | None, sink: Sink) -> bool:
+    def advance(self, execution: Execution, timeout: float | None, sink: Sink, *, interrupts: bool = False) -> bool:
         """Wait for output up to ``timeout`` seconds and hand it to ``sink``.
+
+        Args:
+            execution: the command.
+            timeout: seconds.
+            sink: takes the output.
+            interrupts: Ctrl-C is heard meanwhile.
 
         Returns:
             False at the end of the stream.
         """
-        pieces = self.channel.read(timeout)
+        if interrupts:
+            with interruptible():
+                pieces = self.channel.read(timeout)
+        else:
+            pieces = self.channel.read(timeout)
         if pieces is None:
             return False
         self.take(execution, pieces, sink)
@@ -378,6 +399,12 @@ class Shell:
         if outcome is not None and self.wanted is not None:
             self.held = None if outcome.held is None else self.wanted._replace(number=outcome.held)
         if execution.died and execution.ready is None:
+            self.close()
+
+    def part(self, execution: Execution | None) -> None:
+        """Let go of a command. A shell that was told to end, and may yet, takes no other: it would not be run."""
+        self.execution = None
+        if execution is not None and (not execution.settled or (execution.ended_by and execution.outcome is None)):
             self.close()
 
     def forget_state(self, limit: float) -> None:

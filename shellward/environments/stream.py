@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, beside
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable, beside, had_begun
+from shellward.core.interrupts import held
 from shellward.core.types import Chunk, Result
 from shellward.environments.control import end_execution
 from shellward.environments.running import Run, WedgeWatch, abort, end, feed, lost_beside
@@ -74,7 +75,8 @@ class Stream(Iterator[Chunk | Result]):
 
     def __next__(self) -> Chunk | Result:
         while not self._waiting and not self._ended:
-            self._step()
+            with held():
+                self._step()
         if self._waiting:
             return self._waiting.popleft()
         if self.result is None or self._given:
@@ -100,7 +102,8 @@ class Stream(Iterator[Chunk | Result]):
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:
                 return None
-            self._step(left)
+            with held():
+                self._step(left)
             while on_output is not None and self._waiting:
                 on_output(self._waiting.popleft())
             self._waiting.clear()
@@ -158,7 +161,7 @@ class Stream(Iterator[Chunk | Result]):
         try:
             if left is not None and left <= 0:
                 end(self._run, execution, self._environment, "timeout")
-            elif not self._shell.advance(execution, self._patience(left, most), self._run.sink):
+            elif not self._shell.advance(execution, self._patience(left, most), self._run.sink, interrupts=True):
                 raise ConnectionLost("the connection to the sandbox ended")  # noqa: TRY301
             elif self._watch.wedged(self._run, execution, self._environment):
                 end(self._run, execution, self._environment, "wedge")
@@ -175,7 +178,8 @@ class Stream(Iterator[Chunk | Result]):
             finally:
                 self._release()
             raise lost from error
-        except BaseException:
+        except BaseException as error:
+            had_begun(error)
             self.close()
             raise
 
@@ -194,7 +198,7 @@ class Stream(Iterator[Chunk | Result]):
 
     def _release(self) -> None:
         self._ended = True
-        self._shell.execution = None
+        self._shell.part(self._execution)
         self._stack.close()
 
     def __del__(self) -> None:
@@ -206,7 +210,8 @@ class Stream(Iterator[Chunk | Result]):
         """End the command, if it still runs, with its whole process tree. Idempotent."""
         if self._ended or self._execution is None:
             return
-        try:
-            abort(self._execution, self._environment, self._shell, by_user=False)
-        finally:
-            self._release()
+        with held():
+            try:
+                abort(self._execution, self._environment, self._shell, by_user=False)
+            finally:
+                self._release()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.types import StreamName
 from shellward.environments.encoding import script
 from shellward.environments.foreign import foreign
@@ -90,7 +91,7 @@ class Exits:
             self._listeners.discard(listener)
 
     def _listen(self) -> None:
-        with self._lock:
+        with held(), self._lock:
             if self._closed:
                 raise EnvironmentUnavailable("the environment was closed")
             if self._channel is not None:
@@ -142,7 +143,7 @@ class Exits:
 
     def close(self) -> None:
         """Stop to listen; who waits is woken. Idempotent."""
-        with self._lock:
+        with held(), self._lock:
             self._closed = True
             channel, thread = self._channel, self._thread
         if channel is not None:

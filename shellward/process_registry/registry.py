@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from shellward.config.paths import state_dir
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
+from shellward.core.interrupts import held
 from shellward.core.limits import PROCESS_TTL
 from shellward.core.types import Log, ProcessInfo, ProcessState, StreamName
 from shellward.environments.owner import owner
@@ -84,11 +85,12 @@ class ProcessRegistry:
         Args:
             dealt_with: notices that were taken count as acknowledged; False: other programs get them again.
         """
-        opened = self._places.close()
-        self._notifier.close(dealt_with=dealt_with)
-        for environment in opened:
-            leave(environment)
-        self.store.close()
+        with held():
+            opened = self._places.close()
+            self._notifier.close(dealt_with=dealt_with)
+            for environment in opened:
+                leave(environment)
+            self.store.close()
 
     # -- places --------------------------------------------------------------------------------------------
 
@@ -148,6 +150,28 @@ class ProcessRegistry:
             ApprovalDenied: where the environment has a gate; nothing was started.
         """
         there = environment or self.environment(LOCAL)
+        with held():
+            return self._start(
+                there, command, pty=pty, stdin=stdin, cwd=cwd, env=env, user=user, task=task, ttl=ttl, notify=notify,
+                watch=watch, merge_stderr=merge_stderr,
+            )  # fmt: skip
+
+    def _start(
+        self,
+        there: "Environment",
+        command: "Command",
+        *,
+        pty: "PtySize | None",
+        stdin: bytes | str | None,
+        cwd: "Directory | None",
+        env: Mapping[str, str] | None,
+        user: str | None,
+        task: str,
+        ttl: float,
+        notify: bool,
+        watch: Iterable[str],
+        merge_stderr: bool,
+    ) -> Entry:
         place = self.use(there)
         patterns = tuple(watch)
         name = there.new_process_id(user)
@@ -431,9 +455,10 @@ class ProcessRegistry:
 
         Never waits for a place: one that cannot be reached is tried again and again, beside the others.
         """
-        self._notifier.catch_up()
-        for place in self.store.places():
-            self._notifier.listen(place)
+        with held():
+            self._notifier.catch_up()
+            for place in self.store.places():
+                self._notifier.listen(place)
 
     def watch(self, name: str, patterns: Iterable[str]) -> None:
         """Tell of patterns in a process's output from now on, as long as this program is there.
@@ -479,6 +504,10 @@ class ProcessRegistry:
 
         What cannot be written down now is true all the same: it is found out again, and told then.
         """
+        with held():
+            return self._learned(entry, info)
+
+    def _learned(self, entry: Entry, info: ProcessInfo) -> Entry:
         now = replace(entry, info=info)
         if info == entry.info:
             return now

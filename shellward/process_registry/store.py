@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shellward.core.errors import LimitReached
+from shellward.core.interrupts import held
 from shellward.core.types import ProcessInfo, ProcessState
 from shellward.process_registry.records import Entry
 
@@ -101,7 +102,7 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
         """Everything in it happens, or nothing; others wait."""
-        with self._lock, self._mapped():
+        with held(), self._lock, self._mapped():
             self._connection.execute("begin immediate")
             try:
                 yield self._connection.execute
@@ -122,7 +123,7 @@ class Store:
             ) from error
 
     def _read(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
-        with self._lock, self._mapped():
+        with held(), self._lock, self._mapped():
             return self._connection.execute(query, values).fetchall()
 
     def close(self) -> None:

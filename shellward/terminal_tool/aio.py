@@ -39,7 +39,7 @@ class Terminal(Environment):
     @classmethod
     async def create(
         cls,
-        kind: str,
+        kind: str | None = None,
         *,
         gate: "Gate | None" = None,
         task: str = "",
@@ -64,7 +64,7 @@ class Terminal(Environment):
             await in_thread(lambda: made.append(make()))
         except BaseException:
             for terminal in made:  # cancelled meanwhile: nobody would ever close it
-                await in_thread(terminal.close)
+                await in_thread(terminal.undo)
             raise
         return cls(made[0])
 

@@ -18,11 +18,11 @@ def register_task_environment(task_id: str, kind: str, **config: Any) -> None:
 
     Args:
         task_id: the task; what it has already is closed, and what was approved for its session holds no more.
-        kind: ``local``, ``docker``, ...
+        kind: ``local``, ``docker``, ..., or a name in ``environments`` of the settings.
         config: the environment's settings, as ``Terminal`` takes them; checked when it is opened.
 
     Raises:
-        ConfigError: there is no such kind.
+        ConfigError: there is no such kind or name.
     """
     tasks.register(task_id, kind, config)
     endings.tell(task_id)

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shellward.approval.gatekeeper import Gate, open_gate
+from shellward.config import load
+from shellward.core.errors import beside
+from shellward.core.interrupts import held, interruptible
 from shellward.environments import registry
 from shellward.environments.environment import Environment
 from shellward.terminal_tool.deeds import copying, writing
 from shellward.terminal_tool.judge import Judge
+from shellward.terminal_tool.settings import environment_of
 from shellward.terminal_tool.surroundings import reach_of_environment
 
 if TYPE_CHECKING:
@@ -38,7 +42,8 @@ class Terminal(Environment):
     about one command, others go on.
 
     Args:
-        kind: ``local``, ``docker``, ...
+        kind: ``local``, ``docker``, ...: just that, with ``config``; a name in ``environments`` of the settings; None:
+            what ``terminal.env`` of the settings says. In the latter two ``config`` wins over the settings.
         gate: who decides instead of the gate that the settings describe; it is not closed with this.
         task: id of the task that the commands are for; rules and approvals may be tied to it.
         progress: is called with a line of text for each step, while an image is pulled or built.
@@ -53,7 +58,7 @@ class Terminal(Environment):
 
     def __init__(
         self,
-        kind: str,
+        kind: str | None = None,
         *,
         gate: Gate | None = None,
         task: str = "",
@@ -61,8 +66,10 @@ class Terminal(Environment):
         progress: "OnStep | None" = None,
         **config: object,
     ) -> None:
-        backend = registry.create_backend(kind, config, progress)
-        self._open_guarded(backend, str(config.get("shell", "auto")), gate, task=task, lasting=lasting)
+        kind, made = environment_of(kind, config)
+        with held():
+            backend = registry.create_backend(kind, made, progress)
+            self._open_guarded(backend, str(made.get("shell", "auto")), gate, task=task, lasting=lasting)
 
     @classmethod
     def attach(cls, handle: str, *, shell: str | None = None, gate: Gate | None = None, task: str = "") -> Self:
@@ -73,22 +80,25 @@ class Terminal(Environment):
             ConfigError: that is no handle.
         """
         made = cls.__new__(cls)
-        found = registry.attach_backend(handle)
-        made._open_guarded(found, shell or registry.shell_of(found), gate, task=task, lasting=True)  # noqa: SLF001  # ours
+        with held():
+            found = registry.attach_backend(handle)
+            shell = shell or registry.shell_of(found)
+            made._open_guarded(found, shell, gate, task=task, lasting=True, attached=True)  # noqa: SLF001  # ours
         return made
 
-    def _open_guarded(self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool) -> None:
-        super().__init__(backend, shell=shell)
+    def _open_guarded(
+        self, backend: "Backend", shell: str, gate: Gate | None, *, task: str, lasting: bool, attached: bool = False
+    ) -> None:
+        super().__init__(backend, shell=shell, attached=attached)
         self._own_gate: Gate | None = None
         try:
             if gate is None:
-                from shellward.config import load
-
-                gate = self._own_gate = open_gate(load(), reach=reach_of_environment(self, lasting=lasting))
+                gate = self._own_gate = open_gate(load(held=True), reach=reach_of_environment(self, lasting=lasting))
             self._judge = Judge(self, gate, task=task)
             self.open()
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            with beside(error):
+                self.undo()
             raise
 
     @property
@@ -121,7 +131,8 @@ class Terminal(Environment):
         """
         if shell.private:  # the engine's own scripts, which move files
             return super().make_run(shell, call, on_output, start)
-        passed = self._judge.check(shell, call)
+        with interruptible():  # somebody may be asked
+            passed = self._judge.check(shell, call)
         run = super().make_run(shell, passed.call, on_output, passed.start)
         run.on_end = lambda result: self._judge.record(passed, result)
         return run
@@ -184,7 +195,8 @@ class Terminal(Environment):
             EnvironmentUnavailable: the sandbox is gone, or the environment was closed meanwhile.
         """
         del start  # the gate says with which state it was judged
-        passed = self._judge.check(shell, call)
+        with interruptible():
+            passed = self._judge.check(shell, call)
         began = time.monotonic()
         session = super().open_pty(shell, passed.call, size, passed.start, emulate=emulate)
         session.on_end = lambda status: self._judge.record_end(passed, status, time.monotonic() - began)
@@ -200,17 +212,19 @@ class Terminal(Environment):
 
     def close(self) -> None:
         """End the environment with everything in it; questions are taken back. Idempotent."""
-        self._withdraw_for_good()
-        super().close()
-        if self._own_gate is not None:
-            self._own_gate.close()
+        with held():
+            self._withdraw_for_good()
+            super().close()
+            if self._own_gate is not None:
+                self._own_gate.close()
 
     def detach(self) -> None:
         """Leave the environment to its lease; see ``Environment.detach``."""
-        self._withdraw_for_good()
-        super().detach()
-        if self._own_gate is not None:
-            self._own_gate.close()
+        with held():
+            self._withdraw_for_good()
+            super().detach()
+            if self._own_gate is not None:
+                self._own_gate.close()
 
     def _withdraw_for_good(self) -> None:
         if hasattr(self, "_judge"):  # else it was never opened

@@ -64,6 +64,7 @@ class _File(NamedTuple):
 
 
 _NOT_THERE: Final = _File()
+_NO_TESTS: Final = frozenset(("node_modules", "venv", "site-packages", "__pycache__"))
 _NO_FILES: Final = re.compile("/(?:proc|sys|dev(?!/shm(?:/|$)))(?:/|$)")
 """Where the kernel shows itself, and nobody puts a script."""
 
@@ -103,10 +104,13 @@ class Places:
         matched: list[str] = []
         beyond = ""
         for pattern in wanted.patterns:
-            if (listed := _listed(pattern)) is None:
+            lenient = pattern in wanted.lenient
+            if (listed := _listed(pattern, lenient=lenient)) is None:
                 beyond = "a search that does not end"
                 continue
             for path in listed:
+                if lenient and len(matched) >= MOST_FILES:
+                    break
                 if path not in found:
                     there = self._local_file(path, read=True)
                     if not there.is_new:
@@ -172,6 +176,7 @@ class Places:
         except EnvironmentUnavailable:
             return found, [], beyond
         told, matched, endless = _answered(answer, [*wanted.programs, *others], wanted.patterns)
+        endless = endless and bool(wanted.strict()[1])
         return {**found, **told}, matched, beyond or ("a search that does not end" if endless else "")
 
 
@@ -207,16 +212,20 @@ def _seen(wanted: Wanted, found: dict[str, _File], matched: list[str], beyond: s
     programs: dict[str, str] = {}
     unread: list[str] = []
     left = MOST_IN_ALL
-    new = {path: found[path] for path in (*wanted.programs, *matched) if found[path].is_new}
+    strict = {path for path in (*wanted.programs, *matched) if not _is_lenient(wanted, path)}
+    # The sort is stable: what has to be read comes first.
+    every = sorted((*wanted.programs, *matched), key=lambda path: path not in strict)
+    new = {path: found[path] for path in every if found[path].is_new}
     copies = {path: there.copy for path, there in new.items() if there.copy}
     for path, there in new.items():
         texts = _texts(path, there)
         if texts is None:
-            unread.append(path)
+            unread += [path] if path in strict else []
             continue
         size = sum(map(len, texts.values()))
         if len(programs) + len(texts) > MOST_FILES or size > left:
-            beyond = beyond or (f"{MOST_FILES} files" if size <= left else f"{MOST_IN_ALL >> 10} KiB")
+            if path in strict:
+                beyond = beyond or (f"{MOST_FILES} files" if size <= left else f"{MOST_IN_ALL >> 10} KiB")
             continue
         left -= size
         programs.update(texts)
@@ -224,6 +233,13 @@ def _seen(wanted: Wanted, found: dict[str, _File], matched: list[str], beyond: s
         return NOTHING_NEARBY
     names = {path.rpartition("/")[2]: path for path in reversed(wanted.searched) if path in programs or path in copies}
     return Nearby(programs, links, tuple(unread), names, copies, beyond)
+
+
+def _is_lenient(wanted: Wanted, path: str) -> bool:
+    """Tell whether nobody is asked about a file that is not read."""
+    if not wanted.lenient or wanted.is_strict(path):
+        return False
+    return path in wanted.lenient or not any(matches(path, pattern) for pattern in wanted.strict()[1])
 
 
 def _texts(path: str, there: _File) -> dict[str, str] | None:
@@ -278,11 +294,14 @@ def _search(pattern: str) -> tuple[str, int, str] | None:
     return begins, len(parts) - first if not deep else _DEPTH, parts[-1]
 
 
-def _listed(pattern: str) -> list[str] | None:
-    """List the files here that a pattern means; None when there are too many places to look into."""
+def _listed(pattern: str, *, lenient: bool = False) -> list[str] | None:
+    """List the files here that a pattern means; None when there are too many places to look into.
+
+    A lenient search ends there with what it found, and passes over directories in which no project keeps tests.
+    """
     search = _search(pattern)
     if search is None:
-        return None
+        return [] if lenient else None
     base, depth, _ = search
     found: list[str] = []
     entries = 0
@@ -295,9 +314,11 @@ def _listed(pattern: str) -> list[str] | None:
             continue
         entries += len(listing)
         if entries > _MOST_ENTRIES:
-            return None
+            return found if lenient else None
         for entry in listing:
             path = f"{folder.rstrip('/')}/{entry.name}"
+            if lenient and (entry.name in _NO_TESTS or entry.name[:1] == "."):
+                continue
             if level < depth and entry.is_dir(follow_symlinks=False):
                 todo.append((path, level + 1))
             elif matches(path, pattern):

@@ -1,40 +1,37 @@
-"""Which environment a task gets when nobody registered one: what the settings say, as an environment's own keys."""
+"""Which environment programs get: just what they say, or what the settings say."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shellward.core.errors import ConfigError
+from shellward.config import load
+from shellward.config.environments import choose
+from shellward.config.wording import say_once
+from shellward.environments import registry
 
 if TYPE_CHECKING:
-    from shellward.config.schema import TerminalSection
-
-_MEBIBYTE = 1 << 20
-_PARTS = {2: False, 3: True}
-"""Of a volume: how many there are, and whether the last one says how it may be used."""
+    from shellward.config.loader import Loaded
 
 
-def place_of(settings: "TerminalSection") -> tuple[str, dict[str, object]]:
-    """Return the kind of environment and its configuration.
+def environment_of(named: str | None, given: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+    """Return the kind of an environment and its configuration.
+
+    Args:
+        named: a kind is taken as it stands, without the settings: a program that says ``docker`` gets no mounts that it
+            has not asked for. Else a name in ``environments``; None: what ``terminal.env`` says.
+        given: what the program says; it wins over the settings.
 
     Raises:
-        ConfigError: a volume is none, or the kind needs something that is not set; names the key.
+        ConfigError: there is no such kind or name, or the settings are wrong.
     """
-    config: dict[str, object] = {"cwd": settings.cwd or None}
-    if settings.env == "ssh":
-        ssh = settings.ssh
-        if not ssh.host:
-            raise ConfigError("terminal.ssh.host (TERMINAL_SSH_HOST): needs a host for ssh environments")
-        config |= {"host": ssh.host, "user": ssh.user or None, "port": ssh.port, "identity_file": ssh.key or None}
-    elif settings.env == "docker":
-        config |= {"image": settings.docker_image, "mounts": [_mount(each) for each in settings.docker_volumes]}
-    elif settings.env == "singularity":
-        config["image"] = settings.singularity_image
-    if settings.env in {"docker", "singularity"}:
-        config |= {"cpus": settings.cpus, "memory": settings.memory and settings.memory * _MEBIBYTE}
-    return settings.env, {key: value for key, value in config.items() if value not in (None, "", [])}
+    if named is not None and named in registry.BACKENDS:
+        return named, given
+    loaded = load(held=True)
+    choice = choose(loaded, named).over(given)
+    say_unused(loaded)
+    return choice.kind, choice.config
 
 
-def _mount(text: str) -> dict[str, object]:
-    parts = text.split(":")
-    if len(parts) not in _PARTS or not all(parts) or (_PARTS[len(parts)] and parts[2] not in {"ro", "rw"}):
-        raise ConfigError(f"terminal.docker_volumes: /here:/there or /here:/there:ro, not {text!r}")
-    return {"source": parts[0], "target": parts[1], "read_only": parts[2:] == ["ro"]}
+def say_unused(loaded: "Loaded") -> None:
+    """Say on stderr, once in this program, which variables are set and not used."""
+    for each in loaded.unused:
+        say_once(each)

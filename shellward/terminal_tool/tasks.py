@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shellward.approval.withdrawal import CALLER, Withdrawal
 from shellward.config import load
+from shellward.config.environments import choose
 from shellward.core.errors import EnvironmentUnavailable
 from shellward.terminal_tool.guard import Terminal
 from shellward.terminal_tool.outputs import Outputs
-from shellward.terminal_tool.settings import place_of
+from shellward.terminal_tool.settings import environment_of, say_unused
 from shellward.terminal_tool.turns import Interrupted, Turns
 from shellward.tools.under_way import DEFAULT
 
 if TYPE_CHECKING:
+    from shellward.config.loader import Loaded
     from shellward.config.schema import TerminalSection
     from shellward.terminal_tool.moved import Moved
 
@@ -136,14 +138,14 @@ class Tasks:
     """All tasks of a program. Thread-safe.
 
     Args:
-        settings: reads the section ``terminal`` of the settings, when a task begins.
+        settings: reads the settings, when a task begins.
     """
 
-    def __init__(self, settings: "Callable[[], TerminalSection] | None" = None) -> None:
-        self._settings = settings or (lambda: load().config.terminal)
+    def __init__(self, settings: "Callable[[], Loaded]" = lambda: load(held=True)) -> None:
+        self._settings = settings
         self._changed = threading.Condition()
         self._tasks: dict[str, Task] = {}
-        self._registered: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._registered: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._left: dict[str, str] = {}
         self._keeper: threading.Thread | None = None
 
@@ -151,14 +153,12 @@ class Tasks:
         """Say which environment a task gets; one that it has already is closed, with all that runs in it.
 
         Raises:
-            ConfigError: there is no such kind.
+            ConfigError: there is no such kind or name.
         """
-        from shellward.environments import registry
-
-        registry.backend(kind)
+        found = environment_of(kind, dict(config))
         self.cleanup(name)
         with self._changed:
-            self._registered[name] = (kind, dict(config))
+            self._registered[name] = found
 
     @contextmanager
     def call(self, name: str | None) -> Iterator[tuple[Task, Withdrawal]]:
@@ -246,8 +246,10 @@ class Tasks:
             return task
 
     def _begin(self, name: str) -> Task:
-        settings = self._settings()
-        task = Task(name, settings, self._registered.get(name) or place_of(settings))
+        loaded = self._settings()
+        say_unused(loaded)
+        choice = self._registered.get(name) or _chosen(loaded)
+        task = Task(name, loaded.config.terminal, choice)
         if (directory := self._left.pop(name, None)) is not None:
             task.continues(directory)
             task.news = "the environment was closed because it was idle; this is a new one, with a fresh shell"
@@ -298,6 +300,11 @@ class Tasks:
                 self._changed.notify_all()
         if keeper is not None and keeper is not threading.current_thread():
             keeper.join(_PATIENCE)
+
+
+def _chosen(loaded: "Loaded") -> tuple[str, Mapping[str, Any]]:
+    choice = choose(loaded).over({})
+    return choice.kind, choice.config
 
 
 def _due(task: Task) -> float:

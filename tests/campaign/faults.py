@@ -219,10 +219,15 @@ def _link(scene: Scene, how: str) -> str:
 
 
 def _server(scene: Scene, _: str) -> str:
-    """Kill the server's process that keeps the connection: the first sshd above a shell."""
+    """Kill the server's process that keeps the connection: the first sshd above a shell.
+
+    What has lost its parent may be a child of the server itself, which others use as well.
+    """
     for pid in marked(f"SHELLWARD_COMMAND={scene.env}.".encode()):
         with contextlib.suppress(OSError, ValueError):
             while pid > 1:
+                if b"[listener]" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    break
                 if Path(f"/proc/{pid}/comm").read_text().startswith("sshd"):
                     what = told(pid)
                     os.kill(pid, signal.SIGKILL)

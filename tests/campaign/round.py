@@ -30,6 +30,9 @@ _LONGEST = 90.0
 """Seconds after which a round hangs."""
 _GONE = 10.0
 """Seconds in which everything is gone after the client is."""
+_LEASE = 60
+_LATE = 30.0
+"""Seconds after the end of a lease in which its watchdog has ended what it watched."""
 _MOUNTED = "size=8m,mode=0700"
 _SSH_PORT = int(os.environ.get("SHELLWARD_SSHD_PORT", "22822"))
 IMAGES = {"bash": "shellward/sandbox:latest", "sh": "shellward/busybox:latest"}
@@ -85,6 +88,7 @@ class Round:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._given: dict[str, Any] = {}
         self._env = self._handle = ""
+        self._marks: set[str] = set()
 
     def run(self) -> Report:
         """Do it."""
@@ -115,7 +119,7 @@ class Round:
         beside: dict[str, Any] = {"env": {_MARK: self._token}}
         if self.plan.place != "docker":
             config["shell"] = self.plan.shell
-        docker = {"pull": "never", "network": "none", "lease": 60, "labels": {"shellward.campaign": self._token}}
+        docker = {"pull": "never", "network": "none", "lease": _LEASE, "labels": {"shellward.campaign": self._token}}
         inside = str(self._ledger)
         if self.plan.place == "docker":
             inside = "/ledger"
@@ -140,7 +144,7 @@ class Round:
                 port=self._link.port,
                 known_hosts=str(known),
                 keepalive=1.0,
-                lease=60,
+                lease=_LEASE,
             )
         self._given = {
             "ledger": inside,
@@ -201,7 +205,7 @@ class Round:
                 self._hang(client, "after the fault")
                 return
             try:
-                client.wait(15)
+                client.wait(15 + self._slack)
             except subprocess.TimeoutExpired:
                 self._hang(client, "when it was about to exit")
                 return
@@ -223,7 +227,7 @@ class Round:
         self.plan.write(self._root / "plan", handle=self._handle, **self._given)
         client = self._start("--after")
         try:
-            out, _ = client.communicate(timeout=60)
+            out, _ = client.communicate(timeout=60 + 20 * self._slack)
             if b"closed" not in out:
                 self.report.bad("not healed", f"the next client: {self._errors()}")
         except subprocess.TimeoutExpired:
@@ -296,15 +300,21 @@ class Round:
         if any(kind in {"hangs", "client ended", "campaign"} for kind, _ in self.report.violations):
             self._clear()
             return
-        self._gone(self._processes, "processes")
+        # Of a killed client another finds the one that is asked for; what else it had has its lease.
+        limit = _LEASE + _LATE if self.plan.fault == "kill-client" else 0.0
+        self._gone(self._processes, "processes", limit)
         for name in ("run", "tmp"):
-            if name == "tmp" and self.plan.fault == "kill-client":
-                continue  # outputs that it kept: nobody else knows of them
+            if self.plan.fault == "kill-client" and (name == "tmp" or self.plan.beside == "docker"):
+                continue  # outputs that it kept: nobody else knows of them; doors, which whoever comes next removes
             self._gone(lambda name=name: [each.name for each in (self._root / name).iterdir()], f"in {name}")
         handles = self._handles()
-        self._gone(lambda: [path for path in handles["ssh"] if Path(path).exists()], "directories on the host")
+        if self.plan.place == "ssh":
+            there = handles["ssh"]
+            self._gone(lambda: [path for path in there if Path(path).exists()], "directories on the host", limit)
+            # What nobody got a handle of, and could not be reached to be ended, has its lease.
+            self._gone(lambda: [*map(str, self._directories()), *self._watchdogs()], "on the host", _LEASE + _LATE)
         if handles["docker"]:
-            self._gone(self._containers, "containers")
+            self._gone(self._containers, "containers", limit)
         self._clear()
 
     def _handles(self) -> dict[str, list[str]]:
@@ -319,13 +329,29 @@ class Round:
     def _processes(self) -> list[str]:
         return [said for pid in faults.marked(f"{_MARK}={self._token}".encode()) if (said := faults.told(pid))]
 
+    def _directories(self) -> list[Path]:
+        """Find the directories on the host that environments of this round have, by what is kept of their settings."""
+        found = []
+        for config in (path for base in ("/tmp", "/var/tmp") for path in Path(base).glob("shellward-*/config")):
+            with contextlib.suppress(OSError):
+                if self._token in config.read_text():
+                    found.append(config.parent)
+        self._marks |= {path.name.partition("-")[2].partition(".")[0] for path in found}
+        return found
+
+    def _watchdogs(self) -> list[str]:
+        """Find what waits for the end of a lease on the host."""
+        names = self._marks | {path.rpartition("-")[2] for path in self._handles()["ssh"]}
+        pids = {pid for name in names for pid in faults.marked(f"SHELLWARD_WATCHDOG={name};".encode())}
+        return [said for pid in pids if (said := faults.told(pid))]
+
     def _containers(self) -> list[str]:
         return faults.docker(
             "ps", "-a", "--filter", f"label=shellward.campaign={self._token}", "--format", "{{.ID}} {{.Status}}"
         ).splitlines()
 
-    def _gone(self, look: Any, what: str) -> None:
-        until = time.monotonic() + _GONE
+    def _gone(self, look: Any, what: str, limit: float = 0.0) -> None:
+        until = time.monotonic() + max(_GONE, limit) + self._slack
         while (left := look()) and time.monotonic() < until:
             time.sleep(0.05)
         if left:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -193,6 +194,39 @@ def test_doctor_without_an_engine() -> None:
     assert found["local"]["works"]
     assert not found["docker"]["works"]
     assert "DOCKER_HOST" in found["docker"]["advice"]
+
+
+def _doctor(**variables: str) -> tuple[int, dict[str, Any]]:
+    done = cli("doctor", "--json", env=environ(**NO_ENGINE, **variables))
+    return done.returncode, {each["kind"]: each for each in json.loads(done.stdout)}
+
+
+def test_doctor_fails_on_broken_settings(tmp_path: Path) -> None:
+    code, found = _doctor(SHELLWARD_HOME=str(tmp_path))
+    assert (code, found["settings"]["works"], found["state"]["works"]) == (0, True, True)
+    for text, message in (
+        ("terminal: {env: moon}", "config.yaml:1: terminal.env: must be one of"),
+        ("terminal: [", "config.yaml:"),
+        ("environments: {box: {kind: docker, netwrk: none}}", "environments.box: docker: unknown setting 'netwrk'"),
+        ("environments: {far: {kind: ssh}}", "environments.far.host: needs a host"),
+        ("terminal: {env: ssh}", "TERMINAL_SSH_HOST"),
+    ):
+        (tmp_path / "config.yaml").write_text(text)
+        code, found = _doctor(SHELLWARD_HOME=str(tmp_path))
+        assert (code, found["settings"]["works"], message in found["settings"]["summary"]) == (1, False, True), found
+        assert found["settings"]["advice"]
+
+
+def test_doctor_fails_on_a_state_that_cannot_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, found = _doctor(SHELLWARD_HOME=str(tmp_path / "file" / "home"))
+    assert (code, found["state"]["works"]) == (1, False)
+    assert "SHELLWARD_HOME" in found["state"]["advice"]
+
+
+def test_doctor_names_what_is_not_used() -> None:
+    code, found = _doctor(TERMINAL_MODAL_MODE="auto")
+    assert (code, len(found["settings"]["notes"])) == (0, 1)
 
 
 @pytest.mark.docker

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from shellward import environments
-from shellward.core.errors import ConfigError, EnvironmentUnavailable
+from shellward.core.errors import ConfigError, EnvironmentUnavailable, install_line
 from shellward.testing.services.modal import ModalService
 
 from .conftest import IMAGE, Create
@@ -25,7 +25,7 @@ def test_without_the_sdk_the_install_line_is_said() -> None:
         "except MissingDependency as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'shellward[modal]'" in done.stdout, done
+    assert install_line("modal") in done.stdout, done
 
 
 def test_the_sdk_is_imported_only_when_used() -> None:

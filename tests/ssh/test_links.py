@@ -4,6 +4,9 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,9 @@ from shellward import environments
 from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.core.types import Chunk
 from shellward.environments.environment import Environment
-from shellward.environments.ssh.host import ask
+from shellward.environments.ssh import backend
+from shellward.environments.ssh.host import Answer, ask
+from shellward.environments.ssh.pool import Pool
 from shellward.testing.trial import eventually
 
 from .conftest import PORT, Make
@@ -65,6 +70,33 @@ def test_a_lost_connection_is_told_and_the_next_command_connects(
     assert environment.run('kill -0 "$(cat /tmp/shellward-pid)" && rm /tmp/shellward-pid').exit_code == 0
     # It went on there, once.
     assert eventually(lambda: environment.read_file(path) == b"x\nend\n", 6), environment.read_file(path)
+
+
+@pytest.mark.parametrize("error", [ConnectionLost("cut off"), KeyboardInterrupt()])
+def test_nothing_is_left_of_an_environment_whose_making_was_cut_off(
+    make: Make, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    answers: list[Answer] = []
+
+    def unanswered(pool: Pool, text: bytes) -> Answer:
+        answers.append(ask(pool, text))
+        raise error
+
+    monkeypatch.setattr(backend, "ask", unanswered)
+    with pytest.raises(type(error)):
+        make()
+    directory = Path(answers[0].out.split()[0])
+    assert directory.name.startswith("shellward-")
+    assert not directory.exists()
+    mark = f"SHELLWARD_WATCHDOG={directory.name.removeprefix('shellward-')};".encode()
+    assert eventually(lambda: not any(mark in environ for environ in environs()), 5)
+
+
+def environs() -> Iterator[bytes]:
+    """Read the variables of all processes of this machine that show them."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            yield path.read_bytes()
 
 
 def test_nothing_runs_while_the_host_is_away(make: Make, proxy: Proxy, through: dict[str, Any]) -> None:

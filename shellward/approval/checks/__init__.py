@@ -1,7 +1,7 @@
 """Predicates of rules: what a regular expression on the canonical form cannot say. Small, pure, by meaning."""
 
 from shellward.approval.checks.bus import stops_over_bus
-from shellward.approval.checks.code import graphql_deletes, run_origin, sql, unknown_name, unknown_run
+from shellward.approval.checks.code import drops_at_console, graphql_deletes, run_origin, sql, unknown_name, unknown_run
 from shellward.approval.checks.deleting import (
     catastrophic,
     edit_empties,
@@ -39,6 +39,7 @@ from shellward.approval.checks.permissions import (
 from shellward.approval.checks.privilege import changes_users, root_shell
 from shellward.approval.checks.processes import kill_all, kill_found, kill_listed, kill_one, kills
 from shellward.approval.checks.secrets import secret_label, sends_secret, serves_secrets, uploaded
+from shellward.approval.checks.verbs import destroys, takes_away
 from shellward.approval.checks.writing import (
     not_image,
     operand_device,
@@ -65,6 +66,8 @@ __all__ = [
     "chmod_sensitive",
     "chmod_setuid",
     "chmod_wide",
+    "destroys",
+    "drops_at_console",
     "edit_empties",
     "far",
     "fills",
@@ -104,6 +107,7 @@ __all__ = [
     "sql",
     "stops_gate",
     "stops_over_bus",
+    "takes_away",
     "touches_gate",
     "unknown_name",
     "unknown_run",

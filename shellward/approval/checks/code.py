@@ -84,6 +84,22 @@ def graphql_deletes(call: Call) -> bool:
     return bool(_DELETING.search(text)) and not re.search(r"https?://(?:localhost|127\.|\[::1\])", text)
 
 
+_AT_CONSOLE = re.compile(
+    r"(?i)\b(?:delete (?:noprompt|force|archivelog|backup\w*|copy|obsolete|expired)|drop (?:database|schema|table|user)"
+    r"|unregister database|(?:recover|restore) database|remove (?:configuration|database)|failover to|purge -"
+    r"|stop (?:database|cluster|crs|has|listener|instance|service)|table_exists_action=(?:replace|truncate))\b"
+    r"|\brm (?:-\S+ )*\+"
+)
+
+
+def drops_at_console(call: Call) -> bool:
+    """Tell whether a console of a database is told to drop, stop or overwrite something."""
+    given = " ".join(call.argv[1:])
+    if call.name == "lsnrctl" and call.argv[1:2] == ["stop"]:
+        return True
+    return bool(_AT_CONSOLE.search(given) or _AT_CONSOLE.search(call.inv.stdin or ""))
+
+
 def run_origin(pattern: str) -> Check:
     """Make a check: code comes from such a place."""
     compiled = re.compile(pattern)

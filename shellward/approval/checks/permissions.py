@@ -9,7 +9,7 @@ from shellward.approval.checks.common import recursive
 from shellward.approval.checks.writing import (
     _QUIET_SYSTEM,
 )
-from shellward.approval.paths import Kind, absolute, classify
+from shellward.approval.paths import Kind, absolute
 from shellward.command.values import known_part, labels
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def chmod_sensitive(call: Call) -> tuple[str, ...]:
             r"/etc/(?:shadow|sudoers|passwd|gshadow|ssh)|/boot|/dev/|/s?bin/|/usr/s?bin/|/lib|/var/spool/cron",
             absolute(word, call.inv.cwd),
         )
-        and classify(word) is not Kind.SINK
+        and call.kind(word) not in {Kind.SINK, Kind.SCRATCH}
     )
 
 

@@ -27,7 +27,7 @@ _LOCAL_HOST = re.compile(r"^(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\
 
 _ANYWHERE = frozenset(("curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "openssl", "http", "https", "xh"))
 _DUMP = re.compile(
-    r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|tcpdump|tshark|ldapsearch|slapcat|redis-cli---rdb)\b"
+    r"out:(?:mysqldump|mariadb-dump|pg_dump|pg_dumpall|mongodump|mongoexport|tcpdump|tshark|ldapsearch|slapcat|redis-cli---rdb|bcp|svnadmin(?:-dump\S*)?)\b"
 )
 _STORE = re.compile(
     r"file:/var/lib/(?:docker/volumes|containers/storage/volumes|mysql|postgresql|pgsql|mongo\w*|redis|couchdb|influxdb|neo4j"
@@ -104,6 +104,7 @@ def sends_secret(call: Call) -> tuple[str, ...]:
     bad += [note for note in call.inv.notes if note.startswith("file:") and secret_label(note)]
     if call.name in _ANYWHERE:
         bad += [label for label in labels(call.inv.stdin or "") if _DUMP.match(label) or _STORE.match(label)]
+        bad += [note for note in call.inv.notes if _DUMP.match(note)]
     bad += [
         path
         for path in uploaded(call)

@@ -106,7 +106,7 @@ def write_credentials(call: Call) -> tuple[str, ...]:
     return (
         (path,)
         if (CREDENTIALS.search(path) or re.match(r"(?:~|/root|/home/[^/]+|/Users/[^/]+)/\.ssh(?:/|$)", path))
-        and not path.endswith(".pub")
+        and not path.endswith((".pub", "/known_hosts", "/known_hosts2"))
         and classify(path) is not Kind.RELATIVE
         else ()
     )

@@ -111,7 +111,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "files.chmod-sensitive", "chmod gchmod", "", "loosens permissions of the system's own files", Severity.HIGH, "Secrets become readable or programs unusable.",
-        ("chmod 644 /etc/shadow", "chmod -x /bin/ls", "chmod 666 /dev/sda"), ("chmod 600 ~/.ssh/id_ed25519", "chmod 600 /etc/ssh/key", "chmod 644 a"), checks.chmod_sensitive,
+        ("chmod 644 /etc/shadow", "chmod -x /bin/ls", "chmod 666 /dev/sda"), ("chmod 600 ~/.ssh/id_ed25519", "chmod 600 /etc/ssh/key", "chmod 644 a", "chmod +x /dev/shm/x/a.sh", "cd /dev/shm/x && chmod +x a.sh"), checks.chmod_sensitive,
     ),
     Rule(
         "files.chown", "chown gchown chgrp", "", "changes the owner of the system's or somebody's files", Severity.HIGH, "Services and users lose access.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shellward.cli.complete import kinds
+from shellward.cli.complete import environments
 
 if TYPE_CHECKING:
     from shellward.approval.callbacks import Registration
@@ -25,7 +25,9 @@ Examples:
   shellward agent-demo --base-url http://127.0.0.1:11434/v1 --model qwen3 --ask 'What is on port 80?'
 """,
 )
-@click.option("--env", "kind", default="docker", metavar="KIND", shell_complete=kinds, help="docker (default), ...")
+@click.option(
+    "--env", "kind", default="docker", metavar="NAME", shell_complete=environments, help="As in run; by default docker."
+)
 @click.option("--image", metavar="IMAGE", help="Image of the sandbox.")
 @click.option("--answer", type=click.Choice(["once", "deny"]), help="Answer questions so, instead of asking you.")
 @click.option("--ask", "asked", default=_ASKED, metavar="TEXT", help="What the model is asked for.")
@@ -52,11 +54,13 @@ def command(
     import os
 
     from shellward.cli.agent_demo import agent, scripted
+    from shellward.cli.run.options import Options
     from shellward.cli.say import NO, OK
     from shellward.terminal_tool import close_tasks, register_task_environment
 
     task = f"demo-{os.getpid()}"
-    register_task_environment(task, kind, **({"image": image} if image else {}))
+    chosen = Options(words=(), kind=kind, image=image, as_json=as_json).placed().made_of
+    register_task_environment(task, chosen.kind, **chosen.config)
     with ExitStack() as stack:
         stack.callback(close_tasks)
         stack.enter_context(_answering(answer, as_json=as_json))

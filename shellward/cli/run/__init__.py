@@ -4,14 +4,15 @@ from typing import Any
 
 import click
 
-from shellward.cli.complete import handles, kinds
-from shellward.cli.run.options import Options, count, duration, place_options, variable
+from shellward.cli.complete import handles
+from shellward.cli.run.options import Options, count, duration, env_option, place_options, quiet_option, variable
 
 _EPILOG = """\b
 Examples:
   shellward run 'make test && echo ok'
   shellward run --timeout 5m -- make -j2 test
   shellward run --env docker --image shellward/sandbox --mount .:/src --cwd /src -- make test
+  shellward run --env build -- make  # with environments: {build: {kind: ssh, host: ..}} in the settings
   tail -f app.log | shellward run -- grep --line-buffered ERROR
   shellward run --env docker --keep --set lease=3600 -- 'cd /srv && git init'
   shellward run --attach docker:3a2fcccd4479 -- git status
@@ -26,7 +27,7 @@ and nothing has run; 125 Shellward itself failed; 2 wrong usage."""
     epilog=_EPILOG,
 )
 @click.argument("words", metavar="CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--env", "kind", default="local", metavar="KIND", shell_complete=kinds, help="local (default), docker.")
+@env_option
 @click.option("--attach", metavar="HANDLE", shell_complete=handles, help="Run in this environment, and leave it.")
 @click.option("--keep", is_flag=True, help="Leave the environment to its lease, and print its handle on stderr.")
 @click.option("--session", metavar="NAME", help="Run in the session of this name, which has a state of its own.")
@@ -45,6 +46,7 @@ and nothing has run; 125 Shellward itself failed; 2 wrong usage."""
 @place_options
 @click.option("--merge-stderr", is_flag=True, help="Standard error goes to standard output, in exact order.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
+@quiet_option
 @click.option(
     "--max-output",
     type=count,

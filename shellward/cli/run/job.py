@@ -111,7 +111,8 @@ class Job:
 
         if self.options.attach is None:
             progress, lasting = self._progress.step, self.options.keep
-            return Terminal(self.options.kind, progress=progress, lasting=lasting, **self.options.config())
+            chosen = self.options.made_of
+            return Terminal(chosen.kind, progress=progress, lasting=lasting, **chosen.config)
         handle = self.options.attach
         if ":" not in handle:
             from shellward.cli.env.find import everything, find
@@ -247,7 +248,7 @@ class Job:
         say(f"got {signal.Signals(number).name}, and did not wait for the end")
         if not self.options.leaves:
             # An engine that does not answer is given this long, too, and no longer.
-            cleaner = threading.Thread(target=_remove_ours, args=(self.options.kind,), daemon=True)
+            cleaner = threading.Thread(target=_remove_ours, args=(self.options.made_of.kind,), daemon=True)
             cleaner.start()
             cleaner.join(_CLEANING)
         elif self._phase is _Phase.RUNNING:
@@ -270,6 +271,10 @@ def _remove_ours(kind: str) -> None:
 
 def carry_out(options: "Options") -> int:
     """Run a command as the options say; returns the exit code for this process."""
+    try:
+        options = options.placed()
+    except ConfigError as error:
+        return fail(error, as_json=options.as_json, more={"ran": "no"})
     job = Job(options, None if options.as_json else Output())
     job.carry_out()
     if job.error is not None:

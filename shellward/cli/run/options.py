@@ -3,10 +3,16 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+
+from shellward.cli.complete import environments
+from shellward.cli.say import say
+
+if TYPE_CHECKING:
+    from shellward.config.environments import Choice
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _ALL: Final = "all"
@@ -109,6 +115,25 @@ _OF_PLACE: Final = (
 )
 
 
+def env_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option that says which environment to make."""
+    return click.option(
+        "--env",
+        "kind",
+        metavar="NAME",
+        shell_complete=environments,
+        help="Where to run: local, docker, ssh, singularity, modal, daytona, or a name in the settings. "
+        "Without it, what the settings say; else local.",
+    )(command)
+
+
+def quiet_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option to say nothing of where it runs."""
+    return click.option("-q", "--quiet", is_flag=True, help="Do not say where it runs when the settings say it.")(
+        command
+    )
+
+
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say what an environment is made from and limited to."""
     for option in reversed(_OF_PLACE):
@@ -122,7 +147,8 @@ class Options:
 
     Attributes:
         words: the command; one word is a shell line.
-        kind: of environment.
+        kind: what was named: a kind of environment, or a name in the settings; when it is ``placed``, the kind.
+        chosen: what is to be made, when it is ``placed``; None with ``attach``.
         attach: handle of one that is there already.
         variables: names and values for the command.
         mounts: as the engine's configuration has them.
@@ -131,7 +157,8 @@ class Options:
     """
 
     words: tuple[str, ...]
-    kind: str = "local"
+    kind: str | None = None
+    chosen: "Choice | None" = None
     attach: str | None = None
     keep: bool = False
     session: str | None = None
@@ -148,6 +175,7 @@ class Options:
     settings: tuple[tuple[str, Any], ...] = field(default=())
     merge_stderr: bool = False
     as_json: bool = False
+    quiet: bool = False
     max_output: int | str | None = None
     full_output: str | None = None
     record: str | None = None
@@ -161,7 +189,7 @@ class Options:
         context = click.get_current_context(silent=True)
         if self.attach is not None:
             useless = [name for name in _OF_CREATION if getattr(self, name)]
-            useless += ["env"] if self.kind != "local" else []
+            useless += ["env"] if self.kind is not None else []
             if useless:
                 flag = {"mounts": "mount", "settings": "set"}.get(useless[0], useless[0])
                 raise click.UsageError(f"--{flag} is for a new environment, --attach has one already", context)
@@ -170,6 +198,31 @@ class Options:
         if self.session is not None and self.user is not None:
             raise click.UsageError("--session and --user do not go together: a session has its user", context)
         return self
+
+    def placed(self) -> "Options":
+        """Return these options with the environment that they and the settings mean, and say it when it is not obvious.
+
+        Raises:
+            ConfigError: there is no such kind or name, or the settings are wrong.
+        """
+        if self.attach is not None:
+            return self
+        from shellward.config import load
+        from shellward.config.environments import choose
+
+        loaded = load(held=True)
+        found = choose(loaded, self.kind)
+        options = replace(self, kind=found.kind)
+        chosen = found.over(options.config())
+        if not (self.as_json or self.quiet):
+            _tell(chosen, loaded.unused)
+        return replace(options, chosen=chosen)
+
+    @property
+    def made_of(self) -> "Choice":
+        """The environment to make; only when these are ``placed``, and nothing is attached to."""
+        assert self.chosen is not None  # noqa: S101  # see above
+        return self.chosen
 
     @property
     def leaves(self) -> bool:
@@ -182,7 +235,7 @@ class Options:
         return self.words[0] if len(self.words) == 1 else list(self.words)
 
     def config(self) -> dict[str, Any]:
-        """Return the configuration of the environment to make.
+        """Return what these options say of the environment to make; they know its kind by then.
 
         Raises:
             click.UsageError: a setting contradicts itself.
@@ -217,6 +270,18 @@ class Options:
     def _user_per_command(self) -> bool:
         """An environment of our own has its user from the start; in others he is asked for each time."""
         return self.attach is not None or self.kind == "local"
+
+
+def _tell(chosen: "Choice", unused: tuple[str, ...]) -> None:
+    """Say where it runs, where the settings have a part in that, and which variables have none in anything."""
+    if chosen.is_obvious and not unused:
+        return
+    from shellward.approval.show import safe
+
+    for each in unused:
+        say(safe(each))
+    if not chosen.is_obvious:
+        say(safe(f"on {chosen}, from {chosen.source}"), dim=True)
 
 
 def _put(config: dict[str, Any], key: str, value: Any) -> None:

@@ -27,7 +27,8 @@ class Progress:
 
     def __init__(self, options: "Options") -> None:
         self._began = time.monotonic()
-        what = options.attach or " from ".join(filter(None, (f"a {options.kind} environment", options.image)))
+        image = "" if options.chosen is None else str(options.chosen.config.get("image") or "")
+        what = options.attach or " from ".join(filter(None, (f"a {options.kind} environment", image)))
         self._text = f"{'attaching to' if options.attach else 'making'} {what}"
         self._step = ""
         self._drawing = threading.Lock()

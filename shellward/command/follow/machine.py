@@ -59,7 +59,7 @@ from shellward.command.follow.things import (
     text,
     truth,
 )
-from shellward.command.values import OPEN, unknown
+from shellward.command.values import are_names, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,7 +104,7 @@ class Machine(Branching):
     def follow(self, node: Node) -> None:
         """Follow a whole program, then the functions that nothing has called."""
         lines: list[str | None] = [None]
-        if (self.start.lines or self.language == "awk") and self.start.stdin and OPEN not in self.start.stdin:
+        if (self.start.lines or self.language == "awk") and self.start.stdin and are_names(self.start.stdin):
             lines = [*self.start.stdin.splitlines()[:20]] or lines
         for line in lines:
             self.current = line
@@ -119,6 +119,11 @@ class Machine(Branching):
             with suppress(Raised):
                 self.apply(first, [], {}, alone=True)
         self.gap = True
+
+    def forget(self) -> None:
+        """Let go of what knows the machine, and of functions that know where they stand: else they live on for long."""
+        del self.parse
+        self.scope.names.clear()
 
     def everything(self) -> bool:
         """Tell whether each call of the program was come to, and nothing was left out on the way."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 MISSING = object()
 """No such function is known."""
 
-_SIMPLE = re.compile(r"\^?(?:\\[\w.*+?^$|/()\[\]{}-]|\[(?:\\.|[^\\\]])+\]|[^\\()*+?{}|^$\[\]])*[+*]?\$?\Z")
+_ATOM = r"\\[\w.*+?^$|/()\[\]{}-]|\[(?:\\.|[^\\\]])+\]|[^\\()*+?{}|^$\[\]]"
+_SIMPLE = re.compile(rf"\^?(?:{_ATOM}|\((?:\?:)?(?:{_ATOM})*\))*[+*]?\$?\Z")
 """Expressions that need no way back: at most one repetition, at the end."""
 
 
@@ -53,9 +54,20 @@ def replaced(value: str, old: object, new: str, count: int = 0) -> str:
     if not old or not _SIMPLE.match(old) or len(value) > 4000:
         return only_markers(value) or unknown("code")
     try:
-        return held(re.sub(str(old), lambda _: new, value, count=count))
+        return held(
+            re.sub(str(old), lambda match: _REFERENCE.sub(lambda to: _group(match, to), new), value, count=count)
+        )
     except re.error:
         return unknown("code")
+
+
+_REFERENCE = re.compile(r"\\g<(\d)>|\$\{(\d)\}|[\\$%](\d)|\$&|\\&")
+"""What stands for a group in a replacement: ``\\1``, ``$1``, ``${1}``, ``\\g<1>``, ``%1`` (Lua), ``$&``."""
+
+
+def _group(match: re.Match[str], to: re.Match[str]) -> str:
+    number = int(to[1] or to[2] or to[3] or 0)
+    return (match[number] or "") if number <= match.re.groups else to[0]
 
 
 def formatted(template: str, values: list[object], named: dict[str, object] | None = None) -> str:

@@ -158,7 +158,8 @@ class Natives(Reflecting, ABC):
         if result is MISSING and not any(callable_thing(arg) for arg in args):
             value = (
                 self.pure.call(path, [plain(arg) for arg in args])
-                if args or last in {"homedir", "home", "mkdtemp", "tmpdir", "gettempdir"}
+                if args
+                or last in {"homedir", "home", "mkdtemp", "tmpdir", "gettempdir", "getusersitepackages", "getuserbase"}
                 else unknown("code")
             )
             if value == "~":

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shellward.command.follow.frompython import from_python
+from shellward.command.follow.idle import is_idle
 from shellward.command.follow.machine import STEPS, Machine
 from shellward.command.follow.nodes import calls
 from shellward.command.follow.things import Exhausted
@@ -51,6 +52,8 @@ def follow(language: str, code: str, given: Given) -> Outcome:
     """
     if language not in _READ or len(code) > LONGEST:
         return Outcome()
+    if language == "python" and not given.heard and is_idle(code):
+        return Outcome(complete=True, units=len(code) >> 3)
     understood: list[bool] = []
 
     def parse(more: str) -> Node:
@@ -65,6 +68,7 @@ def follow(language: str, code: str, given: Given) -> Outcome:
         complete = all(understood) and machine.everything()
     except (Exhausted, SyntaxError, ValueError, MemoryError, RecursionError):
         complete = False  # what was come to before counts
+    machine.forget()
     printed = "".join(machine.printed) if complete and machine.printed else None
     return Outcome(machine.actions, printed, complete, (STEPS - machine.left) + (len(code) >> 3))
 

@@ -21,6 +21,8 @@ _PERL_TEXT = re.compile(
 _PHP_TEXT = re.compile(r"\{(\$[^{}]+)\}|\$\{(\w+)\}|(\$[^\W\d]\w*)(\[[^\]]*\]|->\w+)?")
 
 
+_ONLY_GROUPS = re.compile(r"(?=.*[$\\]\{?[\d&])(?:[^$@\\]|\$\{\d\}|[$\\][\d&])+", re.DOTALL)
+"""A replacement in which groups are named and nothing else is: what replaces puts them in."""
 HOLDS = re.compile(r"[$@]\{|\{\$|\(\?\??\{")
 """What an expression begins with within a text or an expression of Perl, or a text of PHP."""
 
@@ -80,7 +82,7 @@ class Texts:
             self.at = end
             given: list[Node] = [
                 Const(Pattern(text) if kind == "s" else text),
-                self.filled(second) if kind == "s" else Const(second),
+                Const(second) if kind != "s" or _ONLY_GROUPS.fullmatch(second) else self.filled(second),
             ]
             if kind == "s" and flags and "e" in flags.group():
                 given[1] = self.parse(second)

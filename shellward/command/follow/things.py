@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shellward.command.values import CUT, LIMIT, OPEN, unknown
+from shellward.command.values import CUT, LIMIT, OPEN, are_names, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,6 +163,7 @@ class Given:
         env: what a variable of the environment holds, with markers.
         lines: it runs once for each line that it reads (``perl -n``).
         split: what the fields of a line are split at; empty for blanks.
+        heard: what it prints matters.
     """
 
     args: tuple[str, ...] = ()
@@ -170,6 +171,7 @@ class Given:
     env: Callable[[str], str] = lambda name: "~" if name == "HOME" else unknown("var", name)
     lines: bool = False
     split: str = ""
+    heard: bool = True
 
 
 CALLABLE = (Func, Partial, Klass)
@@ -249,7 +251,7 @@ def elements(thing: object) -> list[object]:  # noqa: PLR0911
         return thing
     if isinstance(thing, dict):
         return list(thing)
-    if isinstance(thing, Ref) and thing.path == "stdin" and OPEN not in thing.text:
+    if isinstance(thing, Ref) and thing.path == "stdin" and are_names(thing.text):
         return list(thing.text.splitlines())
     if isinstance(thing, Bytes) and OPEN not in thing:
         return list(map(ord, thing))

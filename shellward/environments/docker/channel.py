@@ -25,6 +25,11 @@ _FRAME = 1 << 15
 _GATHER = 0.0003
 """Seconds in which a flood is let run up. A reader that wakes for each frame costs the engine, too: on two processors
 that halves what comes through. A socket's buffer holds more than comes in this time."""
+_WORDS = 200
+_NOT_STARTED = (b"OCI runtime exec failed", b"cannot exec in a ")
+"""So begins what the engine prints at the terminal of a process that it could not start."""
+_NEVER = frozenset((126, 127, 128))
+"""Exit statuses that engines give to what they could not start."""
 _NAMES = {1: StreamName.STDOUT, 2: StreamName.STDERR}
 
 
@@ -45,6 +50,7 @@ class DockerChannel:
         self._exec_id = exec_id
         self._tty = tty
         self._buffer = b""
+        self._first_words = b""
         self._flood = False
         self._ended = False
         self._closed = False
@@ -82,6 +88,8 @@ class DockerChannel:
 
     def _pieces(self, data: bytes) -> Sequence[Piece]:
         if self._tty:
+            if len(self._first_words) < _WORDS:
+                self._first_words += data[:_WORDS]
             return [Piece(StreamName.STDOUT, data)]
         return self._frames(data)
 
@@ -155,10 +163,21 @@ class DockerChannel:
 
         try:
             with mapped("exec"):
-                status = self._api.exec_inspect(self._exec_id).get("ExitCode")
+                seen = self._api.exec_inspect(self._exec_id)
+                status = seen.get("ExitCode")
+                never = status in _NEVER and not seen.get("Pid") and not self._could_start(seen)
         except EnvironmentUnavailable as error:
             raise ConnectionLost(str(error)) from error
+        if never:
+            said = self._first_words[:_WORDS].decode("utf-8", "replace").strip()
+            raise ConnectionLost(f"the engine could not start it: {said}")
         return None if status is None else int(status)
+
+    def _could_start(self, seen: dict[str, Any]) -> bool:
+        """Whether an exec without a process was one all the same: Podman forgets its number when it has ended."""
+        if self._first_words.startswith(_NOT_STARTED):
+            return False
+        return bool(self._api.inspect_container(seen["ContainerID"])["State"]["Running"])
 
     def close(self) -> None:
         """See Channel."""

@@ -1,19 +1,24 @@
 """The container of an environment: how it is made and started."""
 
-import contextlib
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from shellward.core.errors import beside
 from shellward.environments.base import OnStep
 from shellward.environments.docker.config import CAPABILITIES, LABEL, PROCESSES, SCRATCH, DockerConfig, Mount
 from shellward.environments.docker.engine import mapped, pull, sdk
 from shellward.environments.door import INSIDE, Door
 from shellward.environments.encoding import script
 from shellward.environments.owner import owner
+
+_LATE = 2.0
+"""Seconds in which an engine that was cut off may still make the container that it was asked for."""
+_LOOK = 0.1
 
 
 def is_here(client: Any) -> bool:
@@ -35,43 +40,61 @@ def start(client: Any, config: DockerConfig, progress: OnStep | None = None) -> 
     Raises:
         EnvironmentUnavailable: the image is not there, or the engine refuses.
     """
-    docker = sdk()
     door = Door.make() if same_kernel(client) else None
-    container = None
+    name = secrets.token_hex(6)
     try:
         with mapped(f"container from {config.image!r}"):
-            container, door = _container(client, config, door, progress)
+            container, door = _container(client, config, name, door, progress)
             if door is not None:
                 door.hang(container.attrs["Config"].get("User") or "")
             container.start()
-    except BaseException:
-        if container is not None:
-            with contextlib.suppress(docker.errors.APIError):
-                container.remove(force=True)
-        if door is not None:
-            door.remove()
+    except BaseException as error:
+        try:
+            with beside(error), mapped("what was begun of the container"):
+                _remove(client, name, refused=isinstance(error.__cause__, sdk().errors.APIError))
+        finally:
+            if door is not None:
+                door.remove()
         raise
     return container, door
 
 
+def _remove(client: Any, name: str, *, refused: bool) -> None:
+    """Remove a container of which nobody may have heard: one that never starts would never end by its lease.
+
+    Args:
+        client: of the engine.
+        name: what its label says.
+        refused: the engine has answered; else it may be making the container still.
+    """
+    until = time.monotonic() + (0 if refused else _LATE)
+    while True:
+        found = client.api.containers(all=True, filters={"label": f"{LABEL}.id={name}"})
+        for each in found:
+            client.api.remove_container(each["Id"], force=True, v=True)
+        if found or time.monotonic() >= until:
+            return
+        time.sleep(_LOOK)
+
+
 def _container(
-    client: Any, config: DockerConfig, door: Door | None, progress: OnStep | None
+    client: Any, config: DockerConfig, name: str, door: Door | None, progress: OnStep | None
 ) -> tuple[Any, Door | None]:
     """Create the container; without a door where the engine cannot see this machine's files."""
     docker = sdk()
     try:
-        return client.containers.create(**container_arguments(client, config, door)), door
+        return client.containers.create(**container_arguments(client, config, name, door)), door
     except docker.errors.ImageNotFound:
         with mapped(f"image {config.image!r}"):
             if config.pull == "never":
                 raise
             pull(client, config.image, progress)
-        return _container(client, config, door, progress)
+        return _container(client, config, name, door, progress)
     except docker.errors.APIError as error:
         if door is None or str(door.shared) not in str(error):
             raise
     door.remove()
-    return client.containers.create(**container_arguments(client, config, None)), None
+    return client.containers.create(**container_arguments(client, config, name, None)), None
 
 
 def processes_root(config: DockerConfig) -> str:
@@ -79,12 +102,19 @@ def processes_root(config: DockerConfig) -> str:
     return f"{SCRATCH}/processes" if config.read_only else PROCESSES
 
 
-def container_arguments(client: Any, config: DockerConfig, door: Door | None) -> dict[str, Any]:
-    """Say how the container is made, in the words of the SDK's ``containers.create``."""
+def container_arguments(client: Any, config: DockerConfig, name: str, door: Door | None) -> dict[str, Any]:
+    """Say how the container is made, in the words of the SDK's ``containers.create``.
+
+    Args:
+        client: of the engine.
+        config: of the environment.
+        name: of the environment, for a label.
+        door: to be hung in it.
+    """
     docker = sdk()
     labels = {
         **config.labels,  # ours say what is whose, so they come last
-        f"{LABEL}.id": secrets.token_hex(6),
+        f"{LABEL}.id": name,
         f"{LABEL}.owner": owner(),
         f"{LABEL}.lease": str(config.lease),
         f"{LABEL}.config": msgspec.json.encode(config).decode(),

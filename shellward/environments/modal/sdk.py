@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
-from shellward.core.errors import EnvironmentUnavailable, MissingDependency
+from shellward.core.errors import EnvironmentUnavailable, MissingDependency, install_line
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ def mapped(what: str) -> Iterator[None]:
     except errors.NotFoundError as error:
         raise EnvironmentUnavailable(f"{what}: not there: {short(error)}") from error
     except errors.UnimplementedError as error:
-        advice = "install the version that Shellward names: pip install 'shellward[modal]'"
+        advice = f"install the version that Shellward names: {install_line('modal')}"
         raise EnvironmentUnavailable(f"{what}: Modal lacks that ({short(error)}); {advice}") from error
     except (errors.ConnectionError, errors.ServiceError, errors.InternalError, *broken, OSError) as error:
         advice = f"is {server()} reachable from here? see also status.modal.com"

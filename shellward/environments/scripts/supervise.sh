@@ -12,7 +12,7 @@
 # Standard output is the client that waits for the process to be there: one line, "ok PID START".
 # The process runs in the foreground of this shell: one in the background would have INT and QUIT ignored (POSIX,
 # Shell Command Language, 2.11). Signals that are meant for it are caught here, so that it finds them as they were.
-d=$1 e=$d/err own=$7
+d=$1 e=$d/err own=$7 o=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
 exec 6>&1 >/dev/null 2>&1
 i=/dev/null k=
@@ -65,7 +65,10 @@ become() {
   set +C
   # From here on it is there for whoever looks: it runs, even where whoever started it could not fork to hear of it.
   trap '' PIPE
+  # Who has started it may be gone; it begins all the same.
+  trap '' PIPE
   echo "ok $p ${26}" >&6
+  trap - PIPE
   trap - PIPE
   exec 6>&-
   if [ -n "$4" ]; then become /bin/sh "$4" "$d" "$2"; fi
@@ -91,7 +94,12 @@ exec 6>&-
 u=
 IFS=' ' read -r u l </proc/uptime
 if [ -n "$k" ]; then kill -s KILL "$k"; fi
-echo "$c $u" 1<>"$d/status"
+# Where it cannot be written now, there may be room in a while; who finds no status, and nobody here, takes it for lost.
+n=
+until echo "$c $u" 1<>"$d/status" || [ ! -d "$d" ] || [ "$n" = "$o" ]; do
+  n=x$n
+  command -p sleep 0.5 || command -p sleep 1
+done
 for b in "${d%/*}"/.bells/*; do
   if [ -p "$b" ]; then echo "${d##*/}" 1<>"$b"; fi
 done

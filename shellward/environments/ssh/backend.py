@@ -9,16 +9,18 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency, Unsupported
+from shellward.core.errors import ConfigError, EnvironmentUnavailable, MissingDependency, Unsupported, beside
 from shellward.core.types import EnvironmentInfo, Stats
 from shellward.environments import keeping
 from shellward.environments.base import Capabilities, Channel, Diagnosis, OnStep, PtySize
 from shellward.environments.config import parse_config
 from shellward.environments.machine import descriptors
+from shellward.environments.shell import within
 from shellward.environments.ssh import boot, records, sftp
 from shellward.environments.ssh.channel import SshChannel, abandon
 from shellward.environments.ssh.config import Kept, SshConfig, check, handle_of, read_handle
@@ -31,6 +33,7 @@ from shellward.environments.ssh.target import resolve
 
 _LOOK_LIMIT = 5.0
 _START_LIMIT = 10.0
+_CLEAR_LIMIT = 5.0
 _TERMINAL = "xterm-256color"
 _TICKS = 100
 """Of a second, in /proc/*/stat (see scripts/kill.sh)."""
@@ -199,19 +202,27 @@ def create(config: Mapping[str, object], progress: OnStep | None = None) -> SshB
     if progress is not None:
         progress(f"connecting to {target.user}@{target.address} port {target.port}")
     pool = Pool(target, settings)
+    name = secrets.token_hex(10)
+    may_be_there = False
     try:
         pool.connect()
-        name = secrets.token_hex(10)
         kept = Kept(cwd="", env=settings.env, lease=settings.lease, shell=settings.shell)
         text = keeping.setup(name, msgspec.json.encode(kept), settings.cwd, seconds(settings.lease))
+        may_be_there = True
         answer = ask(pool, text)
+        may_be_there = answer.status in {0, None}
         where = re.search(rf"^(/.*/shellward-{name})\n(/.*)\n\Z", answer.out, re.MULTILINE | re.DOTALL)
         if answer.status != 0 or where is None:
             raise EnvironmentUnavailable(f"{target.user}@{target.name}: {complaint(answer)}")  # noqa: TRY301
         backend = SshBackend(settings, pool, where[1], msgspec.structs.replace(kept, cwd=where[2]))
         records.note(backend.handle, settings.lease)
-    except BaseException:
-        pool.close()
+    except BaseException as error:
+        try:
+            with beside(error):
+                if may_be_there:
+                    within(_CLEAR_LIMIT, partial(call, pool, keeping.clear(name)))
+        finally:
+            pool.close()
         raise
     return backend
 

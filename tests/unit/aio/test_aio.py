@@ -502,7 +502,7 @@ def test_the_calls_are_the_same(ours: type, theirs: type) -> None:
     inner |= {"ask", "speaks_bash", "new_process_id", "drop_prepared", "set_aside"}
     inner |= {"close_session", "make_run", "start_of", "check_user", "end_from_outside"}
     inner |= {"open_pty", "open_at_terminal", "begin_at_terminal", "close_terminals", "dialogue", "can_pty"}
-    inner |= {"begin_afresh", "begun", "fileno", "end", "feed", "take", "taken", "snapshot"}
+    inner |= {"begin_afresh", "undo", "begun", "fileno", "end", "feed", "take", "taken", "snapshot"}
     calls = {name: call for part in reversed(theirs.__mro__[:-1]) for name, call in vars(part).items()}
     for name, call in calls.items():
         if name.startswith("_") or name in inner or not inspect.isfunction(call):

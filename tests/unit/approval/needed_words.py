@@ -17,6 +17,9 @@ HEAD = '''"""Words that the rules' expressions cannot match without, so that mos
 By the sign of an expression (expressions.py): "i" when letters count as small ones, then each way to match on a line
 of its own. Of each column of such a line one word stands in the text. Written by tests/unit/approval/needed_words.py;
 an expression that is not in here, as it has changed since, is compiled at its first use.
+
+A long expression is compiled in parts, of which only those are needed whose words are there: PARTS says from where to
+where the pieces of each part stand in it.
 """
 
 WORDS: dict[str, str] = {
@@ -33,7 +36,11 @@ SHORT = 12
 """Characters that an alternative matches at most, when it is no more than a word."""
 Words = frozenset[str]
 Item = tuple[Any, Any]
+PART = 150
+"""Characters of an expression from which on it is compiled in parts, which are about as long."""
 EMPTY: Words = frozenset([""])
+Pieces = tuple[tuple[int, int], ...]
+"""From where to where the pieces of a part stand in an expression."""
 
 
 class Needed(NamedTuple):
@@ -192,8 +199,77 @@ def shortest(words: Words) -> Words:
     return frozenset(word for word in words if not any(other != word and other in word for other in words))
 
 
-def table() -> dict[str, str]:
-    """Work out the whole table."""
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(\((?:\?:)?)|(\))|(\|)|.", re.DOTALL)
+_REFERS = re.compile(r"\\[1-9]|\(\?[P(]")
+"""What refers to a group by its number, which is another one in a part."""
+
+
+def parts(expression: str) -> list[Pieces]:
+    """Say of which parts an expression consists: it matches where one of them does. A short one is its only part."""
+    flags = 4 if expression.startswith("(?i)") else 0
+    whole = ((0, len(expression)),)
+    if len(expression) <= PART or _REFERS.search(expression):
+        return [whole]
+    found: list[Pieces] = []
+    for start, end in _chunks(_alternatives(expression, flags, len(expression))):
+        found += _parted(expression, ((0, flags), (start, end)) if flags else ((start, end),))
+    return found if len(found) <= MOST_WAYS else [whole]
+
+
+def _parted(expression: str, part: Pieces) -> list[Pieces]:
+    """Write the alternatives of a group out, if a part is long and has such a group."""
+    if sum(end - start for start, end in part) <= PART:
+        return [part]
+    start, end = part[-1]
+    if len(_alternatives(expression, start, end)) > 1:
+        return [part]
+    for opened, closed in _groups(expression, start, end):
+        chunks = _chunks(_alternatives(expression, opened + 3, closed))
+        if len(chunks) > 1:
+            before = (*part[:-1], (start, opened + 3))
+            return [(*before, chunk, (closed, end)) for chunk in chunks]
+    return [part]
+
+
+def _alternatives(expression: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Split at the bars that stand in no group."""
+    found, depth = [], 0
+    for token in _TOKEN.finditer(expression, start, end):
+        opens, closes, bar = token.groups()
+        depth += bool(opens) - bool(closes)
+        if bar and not depth:
+            found.append((start, token.start()))
+            start = token.end()
+    return [*found, (start, end)]
+
+
+def _chunks(alternatives: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join neighbours that are short."""
+    found = alternatives[:1]
+    for start, end in alternatives[1:]:
+        if end - found[-1][0] <= PART:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _groups(expression: str, start: int, end: int) -> list[tuple[int, int]]:
+    """List the outermost groups that stand there once, by where their brackets are."""
+    found, opened = [], []
+    for token in _TOKEN.finditer(expression, start, end):
+        opens, closes, _ = token.groups()
+        if opens:
+            opened.append((token.start(), opens == "(?:"))
+        elif closes:
+            at, plain = opened.pop()
+            if plain and not opened and expression[token.end() : token.end() + 1] not in {"*", "+", "?", "{"}:
+                found.append((at, token.start()))
+    return found
+
+
+def tables() -> tuple[dict[str, str], dict[str, str]]:
+    """Work out both tables: the words, and the parts."""
     from shellward.approval.expressions import sign
     from shellward.approval.patterns import RULES
 
@@ -201,8 +277,16 @@ def table() -> dict[str, str]:
     for rule in RULES:
         for text in filter(None, (rule.regex, rule.unless)):
             commands.setdefault(text, set()).update(rule.commands.split())
-    found = {text: needed(text, names) for text, names in commands.items()}
-    return dict(sorted((sign(text), _line(one)) for text, one in found.items() if one))
+    places = {}
+    for text, names in list(commands.items()):
+        found = parts(text) if needed(text, names) else []
+        if len(found) > 1:
+            places[sign(text)] = "\n".join(" ".join(f"{start} {end}" for start, end in part) for part in found)
+            for part in found:
+                commands.setdefault("".join(text[start:end] for start, end in part), set()).update(names)
+    needs = {text: needed(text, names) for text, names in commands.items()}
+    words = sorted((sign(text), _line(one)) for text, one in needs.items() if one)
+    return dict(words), dict(sorted(places.items()))
 
 
 def _line(one: Needed) -> str:
@@ -211,9 +295,11 @@ def _line(one: Needed) -> str:
 
 
 def main() -> None:
-    """Write the table."""
-    entries = (f"    {_quoted(key)}: {_quoted(words)}," for key, words in table().items())
-    TABLE.write_text(HEAD + "\n".join(entries) + "\n}\n", encoding="utf-8")
+    """Write the tables."""
+    words, places = (
+        "\n".join(f"    {_quoted(key)}: {_quoted(value)}," for key, value in one.items()) for one in tables()
+    )
+    TABLE.write_text(f"{HEAD}{words}\n}}\n\nPARTS: dict[str, str] = {{\n{places}\n}}\n", encoding="utf-8")
 
 
 def _quoted(text: str) -> str:

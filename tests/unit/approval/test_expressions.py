@@ -4,14 +4,15 @@ import re
 
 import needed_words
 import pytest
-from needed_words import needed
+from needed_words import needed, parts
 
 from shellward.approval import expressions
 from shellward.approval.expressions import Expression, sign
 from shellward.approval.patterns import RULES
-from shellward.approval.patterns.words import WORDS
+from shellward.approval.patterns.words import PARTS, WORDS
 
 RULE = next(rule.regex for rule in RULES if rule.id == "cloud.aws-delete")
+SHORT = next(rule.regex for rule in RULES if sign(rule.regex) in WORDS and sign(rule.regex) not in PARTS)
 
 
 @pytest.fixture
@@ -26,11 +27,12 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             return re.compile(text)
 
     monkeypatch.setattr(expressions, "re", Re)
+    expressions.expression.cache_clear()  # other tests ask the same rules
     return made
 
 
 def test_the_table_is_that_of_the_rules() -> None:
-    assert needed_words.table() == WORDS, "run: python tests/unit/approval/needed_words.py"
+    assert needed_words.tables() == (WORDS, PARTS), "run: python tests/unit/approval/needed_words.py"
 
 
 def test_most_rules_are_in_it() -> None:
@@ -43,24 +45,55 @@ def test_a_text_without_the_words_compiles_nothing(compiled: list[str]) -> None:
     assert compiled == []
     assert rule.occurs_in("aws ec2 terminate-instances --instance-ids=i-1")
     assert not rule.occurs_in("aws ec2 describe-instances")
-    assert compiled == [RULE]
+    assert len(compiled) == 1
+
+
+def test_a_long_one_is_compiled_in_parts(compiled: list[str]) -> None:
+    assert Expression(RULE).occurs_in("aws ec2 terminate-instances --instance-ids=i-1")
+    assert sum(map(len, compiled)) < len(RULE) / 2
 
 
 def test_one_that_is_asked_often_is_compiled(compiled: list[str]) -> None:
-    rule = Expression(RULE)
+    rule = Expression(SHORT)
     for _ in range(200):
-        assert not rule.occurs_in("aws s3 ls")
-    assert compiled == [RULE]
+        assert not rule.occurs_in("-")
+    assert compiled == [SHORT]
+
+
+FILLER = "x" * 150
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("abc|def", ["abc|def"]),
+        (f"abc|{FILLER}|def", ["abc", FILLER, "def"]),
+        (f"a|b|{FILLER}|c|d", ["a|b", FILLER, "c|d"]),
+        (f"a(?:b|{FILLER})c", ["a(?:b)c", f"a(?:{FILLER})c"]),
+        (f"(?i)abc|{FILLER}", ["(?i)abc", f"(?i){FILLER}"]),
+        (f"[|(]a|{FILLER}", ["[|(]a", FILLER]),
+        (rf"\(a\|b|{FILLER}", [r"\(a\|b", FILLER]),
+        (f"a(?:b|{FILLER})?c", [f"a(?:b|{FILLER})?c"]),
+        (f"a(b|{FILLER})c", [f"a(b|{FILLER})c"]),
+        (f"a(?>b|{FILLER})c", [f"a(?>b|{FILLER})c"]),
+        (f"a(?!b|{FILLER})c", [f"a(?!b|{FILLER})c"]),
+        (rf"(a)\1|{FILLER}", [rf"(a)\1|{FILLER}"]),
+    ],
+)
+def test_the_parts_of_an_expression(expression: str, expected: list[str]) -> None:
+    assert ["".join(expression[start:end] for start, end in part) for part in parts(expression)] == expected
 
 
 def test_a_changed_expression_does_not_use_the_old_words(compiled: list[str]) -> None:
     changed = RULE.replace("terminate", "describe")
+    assert sign(changed) not in PARTS
     assert Expression(changed).occurs_in("aws ec2 describe-instances")
     assert compiled == [changed]
 
 
 def test_letters_that_count_as_the_same(compiled: list[str]) -> None:
-    rule = next(rule.regex for rule in RULES if rule.regex.startswith("(?i)") and sign(rule.regex) in WORDS)
+    folded = [rule.regex for rule in RULES if rule.regex.startswith("(?i)")]
+    rule = next(regex for regex in folded if sign(regex) in WORDS and sign(regex) not in PARTS)
     word = WORDS[sign(rule)][1:].split("\n")[0].split("\t")[0].split("\r")[0]
     Expression(rule).occurs_in(f"x {word.upper()} x")
     assert compiled == [rule]

@@ -243,6 +243,13 @@ class TestHook:
     def test_commands_as_lists(self) -> None:
         assert said(hook(claude(["rm", "-rf", "/srv"], "shell")))[0] == "ask"
 
+    @pytest.mark.parametrize(
+        "given",
+        [{"commandLine": "rm -rf /srv"}, {"command_line": "rm -rf /srv"}, {"command": "ls", "cmd": "; rm -rf /srv"}],
+    )
+    def test_whichever_argument_holds_the_command(self, given: dict[str, str]) -> None:
+        assert said(hook(claude(tool="mcp__x__run_command", tool_input=given)))[0] == "ask"
+
     def test_a_script_that_was_just_written_is_judged_by_its_text(self, tmp_path: Path) -> None:
         (tmp_path / "s.sh").write_text("rm -rf /srv\n")
         assert said(hook(claude("sh s.sh", cwd=str(tmp_path))))[0] == "ask"
@@ -341,6 +348,17 @@ class TestApprovals:
         assert result.exit_code == 1
         assert "cannot approve its own question" in result.stderr
         run("approvals", "deny", "abc123")
+        thread.join()
+        assert answers[0].kind == "deny"
+
+    def test_nobody_approves_inside_a_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A command whose parents have ended is no child of the program that asks, and nobody's hand."""
+        thread, answers = ask()
+        monkeypatch.setenv(paths.INSIDE, "1")
+        result = outside("approvals", "approve", "abc123")
+        assert result.returncode == 1
+        assert "inside a command of Shellward's" in result.stderr
+        assert outside("approvals", "deny", "abc123").returncode == 0
         thread.join()
         assert answers[0].kind == "deny"
 

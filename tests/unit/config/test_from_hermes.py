@@ -4,7 +4,7 @@ import importlib
 import re
 from pathlib import Path
 
-from shellward.config.loader import ALIASES, keys
+from shellward.config.loader import ALIASES, UNUSED, keys
 
 PAGE = (Path(__file__).parents[3] / "docs" / "from-hermes.md").read_text()
 
@@ -12,6 +12,10 @@ PAGE = (Path(__file__).parents[3] / "docs" / "from-hermes.md").read_text()
 def test_the_variables_are_those_that_are_read() -> None:
     rows = dict(re.findall(r"^\| `(TERMINAL_\w+)` \| `([\w.]+)`", PAGE, re.MULTILINE))
     assert rows == dict(ALIASES)
+
+
+def test_the_variables_that_are_not_used_are_named() -> None:
+    assert set(re.findall(r"TERMINAL_[A-Z]\w+", PAGE)) == ALIASES.keys() | UNUSED.keys()
 
 
 def test_the_imports_work() -> None:

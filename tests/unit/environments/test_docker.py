@@ -45,7 +45,7 @@ def test_an_error_is_laid_to_the_image_only_when_it_is_the_image() -> None:
 
 def test_labels_of_the_user_do_not_take_the_place_of_ours() -> None:
     config = DockerConfig(labels={"dev.shellward.id": "mine", "dev.shellward.lease": "x", "team": "a"})
-    labels = container.container_arguments(client(), config, None)["labels"]
+    labels = container.container_arguments(client(), config, "x", None)["labels"]
     assert labels["dev.shellward.id"] != "mine"
     assert labels["dev.shellward.lease"] == str(config.lease)
     assert labels["team"] == "a"

@@ -1,20 +1,27 @@
 """The door into a container on this machine, in a real one: what it lets in, what it keeps out, what is left of it."""
 
+import asyncio
 import contextlib
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import requests
+from docker.api.client import APIClient
 
-from shellward import environments
+from shellward import Terminal, aio, environments
+from shellward.core.errors import ConnectionLost, EnvironmentUnavailable
 from shellward.environments import door
 from shellward.environments.docker import backend
 from shellward.environments.docker.backend import DockerBackend
@@ -23,7 +30,8 @@ from shellward.environments.door import INSIDE
 from shellward.environments.environment import Environment
 from shellward.environments.machine import memory_backed
 from shellward.environments.pipes import PipeChannel
-from shellward.testing.place import docker_drops
+from shellward.terminal_tool.aio import Terminal as AsyncTerminal
+from shellward.testing.place import docker_drops, docker_labelled
 
 pytestmark = pytest.mark.docker
 IMAGE = "shellward/sandbox"
@@ -316,3 +324,137 @@ def test_whoever_comes_next_removes_what_a_killed_client_has_left(how: str) -> N
         assert not left.root.exists()
     finally:
         other.close()
+
+
+def test_what_the_engine_could_not_start_at_a_terminal_has_no_exit_status(env: Environment) -> None:
+    """As in a container that has just ended: 126 would be taken for the program's own."""
+    api = of(env).client.api
+    made = api.exec_create(of(env).container.id, ["no-such-program"], stdin=True, tty=True)
+    wrapped = api.exec_start(made["Id"], socket=True, tty=True)
+    with contextlib.closing(DockerChannel(wrapped, api, made["Id"], tty=True)) as channel:
+        said = b""
+        while pieces := channel.read(10):
+            said += b"".join(piece.data for piece in pieces)
+        assert b"no-such-program" in said
+        with pytest.raises(ConnectionLost, match="no-such-program"):
+            channel.wait(10)
+    assert env.run("exit 126", pty=True).exit_code == 126
+
+
+@pytest.mark.parametrize(
+    ("number", "running", "said", "status"),
+    [
+        (0, True, "cannot exec in a stopped state: unknown", None),
+        (0, False, "", None),
+        (0, True, "of the program's own", 126),
+        (12, False, "cannot exec in a stopped state: unknown", 126),
+    ],
+)
+def test_an_exit_status_of_126_is_the_programs_own_where_there_was_one(
+    number: int, running: bool, said: str, status: int | None
+) -> None:
+    """As engines say it: Podman has forgotten the number of a process that has ended."""
+
+    class Api:
+        def exec_inspect(self, _: str) -> dict[str, Any]:
+            return {"ExitCode": 126, "Pid": number, "ContainerID": "x"}
+
+        def inspect_container(self, _: str) -> dict[str, Any]:
+            return {"State": {"Running": running}}
+
+    ours, theirs = socket.socketpair()
+    with theirs, contextlib.closing(DockerChannel(ours, Api(), "x", tty=True)) as channel:
+        theirs.sendall(said.encode())
+        theirs.shutdown(socket.SHUT_WR)
+        if status is not None:
+            assert channel.wait(10) == status
+            return
+        with pytest.raises(ConnectionLost, match="could not start it"):
+            channel.wait(10)
+
+
+def attach_from_asyncio(handle: str) -> None:
+    async def attach() -> None:
+        async with await aio.attach(handle):
+            pass
+
+    asyncio.run(attach())
+
+
+@pytest.mark.parametrize("attach", [environments.attach, Terminal.attach, attach_from_asyncio])
+def test_what_cannot_be_attached_to_lives_on(
+    env: Environment, monkeypatch: pytest.MonkeyPatch, attach: Callable[[str], Any]
+) -> None:
+    def no_descriptor(_: Environment) -> None:
+        raise EnvironmentUnavailable("too many files are open")
+
+    env.run("X=kept").check()
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "open", no_descriptor)
+        with pytest.raises(EnvironmentUnavailable, match="too many files"):
+            attach(env.handle)
+    assert env.run("echo $X").stdout == "kept\n"
+
+
+@pytest.mark.parametrize("asynchronous", [aio, AsyncTerminal])
+def test_an_attach_that_nobody_waits_for_ends_nothing(
+    env: Environment, monkeypatch: pytest.MonkeyPatch, asynchronous: Any
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    opens = Environment.open
+
+    def slow(self: Environment) -> None:
+        begun.set()
+        go_on.wait(30)
+        opens(self)
+
+    async def give_up() -> None:
+        task = asyncio.create_task(asynchronous.attach(env.handle))
+        await asyncio.to_thread(begun.wait, 30)
+        task.cancel()
+        asyncio.get_running_loop().call_later(0.1, go_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    env.run("X=kept").check()
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "open", slow)
+        asyncio.run(give_up())
+    assert env.run("echo $X").stdout == "kept\n"
+
+
+@pytest.mark.parametrize("cut", ["create_container_from_config", "start"])
+def test_nothing_is_left_of_a_container_whose_making_was_cut_off(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cut: str
+) -> None:
+    name = uuid.uuid4().hex
+    done = getattr(APIClient, cut)
+
+    def unanswered(*args: Any, **options: Any) -> None:
+        done(*args, **options)
+        raise requests.ConnectionError("cut off")
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(APIClient, cut, unanswered)
+    with pytest.raises(EnvironmentUnavailable, match="cut off"):
+        make(labels={"unanswered": name})
+    assert docker_labelled(f"unanswered={name}") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_door_is_left_when_the_container_cannot_be_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name = uuid.uuid4().hex
+
+    def away(*_: Any, **__: Any) -> None:
+        raise requests.ConnectionError("cut off")
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with monkeypatch.context() as patch:
+        for call in ("start", "containers", "remove_container"):
+            patch.setattr(APIClient, call, away)
+        with pytest.raises(EnvironmentUnavailable, match="cut off") as caught:
+            make(labels={"unanswered": name})
+    for row in docker_labelled(f"unanswered={name}"):
+        subprocess.run(["docker", "rm", "-f", row.split()[0]], check=True, capture_output=True)
+    assert list(tmp_path.iterdir()) == []
+    assert "cannot clean up" in "".join(caught.value.__notes__)

@@ -1,7 +1,9 @@
 """Standard input that is pumped: sources that raise, block or end early, and nothing left behind."""
 
+import contextlib
 import io
 import os
+import select
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from shellward.core.errors import ConnectionLost
+from shellward.core.types import StreamName
 from shellward.environments import Environment, create
+from shellward.environments.base import Piece
+from shellward.environments.feeder import Feeder
+from shellward.environments.pipes import PipeChannel
+from shellward.testing.trial import eventually
 
 
 @pytest.fixture
@@ -115,3 +123,72 @@ def test_a_timeout_ends_a_command_that_waits_for_its_input(environment: Environm
     assert held()[0] <= before[0]
     os.close(reader)
     os.close(writer)
+
+
+class Stuck:
+    """A backend, and a channel whose process takes no input until it is let go."""
+
+    kind = "stuck"
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+
+    def open(self, *_: object, **__: object) -> "Stuck":
+        return self
+
+    def read(self, _: float) -> list[Piece]:
+        return [Piece(StreamName.STDOUT, b"\n")]
+
+    def write(self, _: bytes) -> None:
+        self.go_on.wait(30)
+        raise ConnectionLost("over")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_pump_that_ends_late_leaves_nothing() -> None:
+    stuck = Stuck()
+    before = held()
+    with Feeder(stuck, "x", iter([b"data"]), user=None, mark="x", on_error=lambda: None):  # type: ignore[arg-type]
+        pass
+    assert held() != before
+    stuck.go_on.set()
+    assert eventually(lambda: held() == before, 20)
+
+
+def test_a_writer_hears_that_the_channel_was_closed() -> None:
+    class Life:
+        def __init__(self) -> None:
+            self.end, self.tell = os.pipe()
+
+        def fileno(self) -> int:
+            return self.end
+
+        def wait(self, timeout: float | None = None) -> int | None:
+            del timeout
+
+        def close(self) -> None:
+            os.close(self.end)
+
+    life = Life()
+    reader, stdin = os.pipe()
+    (stdout, out), (stderr, err) = os.pipe(), os.pipe()
+    channel = PipeChannel("x", stdin, stdout, stderr, life)
+    ended: list[str] = []
+
+    def write() -> None:
+        with contextlib.suppress(ConnectionLost):
+            channel.write(bytes(1 << 20))
+        ended.append("yes")
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    poller = select.poll()
+    poller.register(stdin, select.POLLOUT)
+    assert eventually(lambda: not poller.poll(0), 20)  # it is full
+    channel.close()
+    writer.join(20)
+    for each in (reader, out, err, life.tell):
+        os.close(each)
+    assert ended

@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from shellward.environments import create
+from shellward.environments import create, local
 from shellward.environments.local import PASSED
 
 SECRETS = [
@@ -80,7 +81,7 @@ def test_no_name_that_is_passed_sounds_like_a_secret() -> None:
 def test_closing_does_not_end_its_own_client() -> None:
     code = """
 import os
-from shellward.environments import create
+from shellward.environments import create, local
 environment = create("local")
 environment.run("true")
 pipe = os.readlink(f"/proc/{environment._default.holder}/fd/1")
@@ -96,3 +97,13 @@ print("alive")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
+
+
+def test_a_scratch_directory_that_could_not_be_removed_goes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = local.create({})
+    with monkeypatch.context() as patched:
+        patched.setattr(local.shutil, "rmtree", lambda *_given, **_more: None)
+        backend.destroy()
+    assert Path(backend.scratch).exists()
+    local.create({}).destroy()
+    assert not Path(backend.scratch).exists()

@@ -6,11 +6,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shellward import environments
+from shellward.core.errors import EnvironmentUnavailable
+from shellward.core.types import ProcessState
 from shellward.environments import Environment
 from shellward.environments.encoding import script
 from shellward.environments.process import Process
@@ -112,3 +115,45 @@ def test_what_takes_over_the_session_says_nothing(env: Environment, pty: bool) -
     said = process.log().data.replace(b"\r", b"")
     assert said == (b"begun\nf\nf\n" if env.capabilities.functions else b"begun\n")
     assert pty or process.log(stream="stderr").data == b""
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_an_end_that_cannot_be_written_down_at_once_is_not_lost(tmp_path: Path, shell: str) -> None:
+    go = tmp_path / "go"
+    with environments.create("local", shell=shell) as env:
+        process = env.start(f"until [ -e {go} ]; do sleep 0.05; done; exit 3")
+        status = Path(process.directory, "status")
+        status.unlink(missing_ok=True)
+        status.mkdir()
+        go.touch()
+        until = time.monotonic() + 20
+        while Path(f"/proc/{process.pid}").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        status.rmdir()
+        info = process.wait(30)
+        assert (info.state, info.exit_code) == (ProcessState.ENDED, 3)
+        process.remove()
+
+
+def test_a_start_whose_shell_was_killed_was_no_error_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    with environments.create("local") as env:
+        result = replace(env.run("true"), exit_code=137, signal="KILL", stderr="bash: line 68: 27152 Killed  ( .. )")
+        monkeypatch.setattr(env, "run_on", lambda *_given: result)
+        with pytest.raises(EnvironmentUnavailable, match="nothing was started"):
+            env.start("true")
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+def test_a_process_begins_also_when_nobody_hears_of_it(tmp_path: Path, shell: str) -> None:
+    directory = tmp_path / "p123456"
+    directory.mkdir()
+    (directory / "run").write_text(f"echo ran >{tmp_path}/ran\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [shell, "-c", script("supervise.sh"), "shellward", str(directory), "", "none", "", "60", "", "", ""]
+    try:
+        subprocess.run(words, stdout=writer, stdin=subprocess.DEVNULL, timeout=30, check=False, start_new_session=True)
+    finally:
+        os.close(writer)
+    assert (tmp_path / "ran").read_text() == "ran\n"
+    assert (directory / "status").read_text().startswith("0 ")

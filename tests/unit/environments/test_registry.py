@@ -1,14 +1,17 @@
 """Which kinds there are, and what is said of one that is not there or lacks its SDK."""
 
+import importlib.metadata
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from shellward.core.errors import ConfigError, MissingDependency, Unsupported
+from shellward.core.errors import ConfigError, MissingDependency, Unsupported, install_line
 from shellward.environments import attach, create, doctor, list_environments, registry
 
 WITHOUT = """
@@ -52,9 +55,9 @@ def test_a_missing_sdk_is_answered_with_its_install_line(kind: str, sdk: str) ->
     assert done.stderr == ""
     first, second, diagnosis = done.stdout.splitlines()
     what = {"docker": "the docker SDK", "daytona": "the Daytona SDK"}.get(sdk, sdk)
-    assert first == second == f"True {what} is not installed; run: pip install 'shellward[{kind}]'"
+    assert first == second == f"True {what} is not installed; run: {install_line(kind)}"
     assert "works=False" in diagnosis
-    assert f"pip install 'shellward[{kind}]'" in diagnosis
+    assert install_line(kind) in diagnosis
 
 
 def test_no_other_backend_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +106,41 @@ def _settings(kind: str) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         create(kind, **{"#": 1})
     return re.findall(r"\w+", str(caught.value).partition("known are ")[2])
+
+
+@pytest.mark.parametrize("kind", registry.BACKENDS)
+def test_settings_are_checked_without_making_anything(kind: str) -> None:
+    registry.check(kind, {"host": "h"} if kind == "ssh" else {})
+    with pytest.raises(ConfigError, match=f"{kind}: unknown setting '#'"):
+        registry.check(kind, {"#": 1})
+
+
+def test_values_are_checked_without_making_anything() -> None:
+    with pytest.raises(ConfigError, match="docker: pull"):
+        registry.check("docker", {"pull": "often"})
+
+
+@pytest.mark.parametrize(
+    "said", [None, '{"url": "file://%s", "dir_info": {}}', '{"url": "file:///x.whl", "archive_info": {}}']
+)
+def test_an_install_line_works_from_a_checkout(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str | None
+) -> None:
+    root = Path(__file__).parents[3]
+
+    def installed(name: str) -> SimpleNamespace:
+        if said is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return SimpleNamespace(read_text=lambda _: said.replace("%s", str(root)))
+
+    monkeypatch.setattr(importlib.metadata, "distribution", installed)
+    monkeypatch.chdir(root)
+    assert install_line("ssh") == "pip install '.[ssh]'"
+    monkeypatch.chdir(tmp_path)
+    assert install_line("ssh") == f"pip install '{root}[ssh]'"
+
+
+def test_an_install_line_where_there_is_no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = SimpleNamespace(read_text=lambda _: json.dumps({"url": tmp_path.as_uri(), "dir_info": {}}))
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: told)
+    assert install_line("ssh") == "pip install 'shellward[ssh]'"

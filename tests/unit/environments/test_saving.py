@@ -26,16 +26,11 @@ def saved(env: Environment) -> int:
     return max(int(file.read_text().partition("\n")[0].removeprefix("#")) for file in files)
 
 
-def lose_the_shell(env: Environment) -> None:
-    pid = int(env.run("echo $$").stdout)
-    kill(env, pid)
-
-
-def kill(env: Environment, pid: int) -> None:
-    """Kill the default session's shell, and wait until its end is known here."""
+def lose_the_shell(env: Environment, pid: int | None = None) -> None:
+    pid = pid or int(env.run("echo $$").stdout)
     os.kill(pid, signal.SIGKILL)
     until = time.monotonic() + 30
-    while env._pool.default.warm() and time.monotonic() < until:
+    while env._default.warm() and time.monotonic() < until:  # before that a command would be sent to the dead shell
         time.sleep(0.01)
 
 
@@ -129,7 +124,7 @@ def test_what_runs_beside_a_program(env: Environment, setup: str) -> None:
     pid = env.run("echo $$").stdout.strip()
     env.run(f"env kill -USR1 {pid}" if "USR1" in setup else "echo $r")
     env.run("/bin/true")
-    kill(env, int(pid))
+    lose_the_shell(env, int(pid))
     assert env.run("set +x; echo $n").stdout == "1\n"
 
 

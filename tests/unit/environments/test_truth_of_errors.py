@@ -1,9 +1,11 @@
 """Errors that mean "nothing has run" are raised only if nothing ran, and none takes the place of an earlier one."""
 
 import asyncio
+import errno
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 
 from shellward import aio, environments
-from shellward.core.errors import NOTHING_RAN, ConnectionLost, EnvironmentUnavailable
-from shellward.environments import Environment, control, process_calls, running
+from shellward.core.errors import HAD_BEGUN, NOTHING_RAN, ConnectionLost, EnvironmentUnavailable
+from shellward.environments import Environment, control, output, process_calls, running
 from shellward.environments import shell as shells
 from shellward.environments.base import Channel, Piece
 
@@ -254,3 +256,87 @@ def test_the_caller_of_a_paused_sandbox_hears_in_time() -> None:
         while "sleep 300" in env.run("ps ax -o args").stdout and time.monotonic() < until:
             time.sleep(0.1)
         assert "sleep 300" not in env.run("ps ax -o args").stdout
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Have one operation on the file with a command's full output fail, as on a full disk."""
+
+    close = output.Spool.close
+
+    def full(*given: Any, **_more: Any) -> Any:
+        if what == "closed":
+            close(*given)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    owner, name = {
+        "made": (output.OutputFiles, "new"),
+        "opened": (output.Spool, "_opened"),
+        "written": (output.Spool, "add"),
+        "closed": (output.Spool, "close"),
+        "counted": (output.OutputFiles, "keep"),
+    }[what]
+    monkeypatch.setattr(owner, name, full)
+
+
+CALLS_WITH_FILE: dict[Call, Call] = {
+    run: lambda env, command: env.run(command, full_output=True),
+    stream: lambda env, command: list(env.stream(command, full_output=True)),
+    terminal: lambda env, command: env.run(command, full_output=True, pty=True),
+    asynchronous: lambda env, command: asyncio.run(aio.Environment(env).run(command, full_output=True)),
+}
+
+
+@pytest.mark.parametrize("what", ["made", "opened", "written", "closed", "counted"])
+@pytest.mark.parametrize("call", [run, stream, terminal, asynchronous], ids=lambda call: call.__name__)
+def test_a_file_for_the_output_that_fails_is_no_word_on_the_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, call: Call, what: str
+) -> None:
+    with environments.create("local") as env:
+        env.run("true")
+        with monkeypatch.context() as patched:
+            spoil(patched, what)
+            ran = tmp_path / "ran"
+            call(env, f"echo ran >>{ran}; seq 1 100000")  # nobody has asked for the file
+            assert ran.read_text() == "ran\n"
+        with monkeypatch.context() as patched:
+            spoil(patched, what)
+            ran = tmp_path / "asked"
+            with pytest.raises(OSError, match="No space") as caught:
+                CALLS_WITH_FILE[call](env, f"echo ran >>{ran}; seq 1 100000")
+            assert ran.read_text() == "ran\n"
+            assert HAD_BEGUN in caught.value.__notes__
+        assert env.run("echo there").stdout == "there\n"
+
+
+def test_a_file_for_the_output_does_not_hide_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    with environments.create("local") as env:
+        holder = int(env.run("echo $PPID").stdout)
+        spoil(monkeypatch, "closed")
+        with pytest.raises(ConnectionLost, match="may have run") as caught:
+            env.run(f"seq 1 100000; kill -9 {holder}; kill -9 $$; sleep 30", full_output=True)
+        assert caught.value.result is not None
+        monkeypatch.undo()
+        assert env.run("echo there").stdout == "there\n"
+
+
+@pytest.mark.parametrize("call", [run, stream, asynchronous], ids=lambda call: call.__name__)
+def test_input_that_breaks_says_that_the_command_had_begun(call: Call, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+
+    def broken() -> Iterator[bytes]:
+        until = time.monotonic() + 20
+        while not ran.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        yield b"x"
+        raise OSError(errno.EIO, "broken")
+
+    command = f"echo ran >{ran}; cat"
+    with environments.create("local") as env:
+        work: dict[Call, Callable[[], object]] = {
+            run: lambda: env.run(command, stdin=broken()),
+            stream: lambda: list(env.stream(command, stdin=broken())),
+            asynchronous: lambda: asyncio.run(aio.Environment(env).run(command, stdin=broken())),
+        }
+        with pytest.raises(OSError, match="broken") as caught:
+            work[call]()
+    assert HAD_BEGUN in caught.value.__notes__

@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shellward import environments
 from shellward.core.errors import ConnectionLost
-from shellward.environments import Environment, filescripts, process
+from shellward.core.types import Result
+from shellward.environments import Environment, files, filescripts, process
 
 
 @pytest.fixture(params=["bash", "dash"])
@@ -77,3 +80,30 @@ def test_a_record_that_is_cut_off_hides_no_process() -> None:
     lines = ["p123456", "12 34", "", "", "running", "/", '{"owner": "somebo', "5.0"]
     info = process.read_info(lines)
     assert (info.id, info.pid, info.running) == ("p123456", 12, True)
+
+
+def test_a_file_that_did_not_arrive_whole_is_not_missing(env: Environment, tmp_path: Path) -> None:
+    def cut() -> Iterator[bytes]:
+        yield b"x" * 1000
+
+    with pytest.raises(OSError, match="whole") as caught:
+        files._write(env, str(tmp_path / "file"), cut(), size=400_000, mode=None, parents=False)
+    assert type(caught.value) is OSError
+    with pytest.raises(FileNotFoundError):
+        env.write_file(tmp_path / "no" / "file", b"x")
+
+
+def test_a_killed_look_at_output_says_nothing_of_it(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = env.start("echo out")
+    process.wait(20)
+    run_on = env.run_on
+
+    def killed(*given: Any) -> Result:
+        return run_on(given[0], replace(given[1], text="kill -s KILL $$"), given[2])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(env, "run_on", killed)
+        with pytest.raises(ConnectionLost, match="killed"):
+            process.log()
+    assert process.log().data == b"out\n"
+    process.remove()

@@ -18,6 +18,7 @@ import pytest
 from mcp_hosting import Host, alive, children, plain, within
 
 from shellward.config.schema import McpServer
+from shellward.core.errors import install_line
 from shellward.mcp_client.transports import Tail
 from shellward.tools import Block
 
@@ -325,7 +326,7 @@ except MissingDependency as problem:
     print(problem)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.strip() == "the MCP SDK is not installed; run: pip install 'shellward[mcp]'", done.stderr
+    assert done.stdout.strip() == f"the MCP SDK is not installed; run: {install_line('mcp')}", done.stderr
 
 
 def test_a_server_that_is_a_shellward_does_not_start_itself_again(own_home: Path) -> None:

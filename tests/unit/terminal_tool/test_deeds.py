@@ -116,7 +116,7 @@ def test_every_call_that_changes_files_is_guarded() -> None:
         "process_info",
         "read_lines",
     }
-    life = {"restore", "close", "detach", "interrupt", "open", "cwd", "handle", "kind"}
+    life = {"restore", "close", "detach", "undo", "interrupt", "open", "cwd", "handle", "kind"}
     engine = {
         "make_run", "run_on", "stream_on", "start_of", "ready", "is_ready", "end_from_outside", "control", "why_lost",
         "helper", "close_session", "borrowed", "check_user", "alive", "ask_processes", "remove_process", "start_on",

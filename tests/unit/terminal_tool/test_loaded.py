@@ -29,6 +29,9 @@ RM = "rm -rf {victim}"
 PY = 'import shutil\nshutil.rmtree("{victim}")\n'
 JS = 'require("fs").rmSync("{victim}", {{recursive: true}})\n'
 PERL = 'system("rm -rf {victim}");\n1;\n'
+RMTREE = 'import shutil; shutil.rmtree("{victim}")\n'
+TEST = f"def test_a():\n  {RMTREE}"
+GO = 'package m\nimport "os"\nfunc TestA() {{ os.RemoveAll("{victim}") }}\n'
 RUBY = 'require "fileutils"\nFileUtils.rm_rf("{victim}")\n'
 
 CASES: list[tuple[dict[str, str], str]] = [
@@ -112,6 +115,50 @@ CASES: list[tuple[dict[str, str], str]] = [
     ({"main.rb": "require_relative 'x'\n", "x.rb": RUBY}, "ruby main.rb"),
     ({"main.php": "<?php require './x.php';\n", "x.php": '<?php system("rm -rf {victim}");\n'}, "php main.php"),
     ({"main.lua": 'dofile("x.lua")\n', "x.lua": 'os.execute("rm -rf {victim}")\n'}, "lua main.lua"),
+    ({"d/sitecustomize.py": PY}, "PYTHONPATH=d python3 -c pass"),
+    ({"s.py": PY}, "echo | PYTHONSTARTUP=./s.py python3 -i"),
+    # tests
+    ({"test_x.py": TEST}, "pytest -q"),
+    ({"test_x.py": TEST}, "pytest test_x.py::test_a"),
+    ({"d/e/test_x.py": TEST}, "python3 -m pytest -x d"),
+    ({"d/conftest.py": PY, "d/test_x.py": ""}, "pytest d/test_x.py"),
+    ({"plug.py": PY}, "python3 -m pytest -p plug"),
+    ({"test_x.py": "from helper import f\ndef test_a():\n  f()\n", "helper.py": f"def f():\n  {RMTREE}"}, "pytest"),
+    ({"test_x.py": TEST}, "uv run pytest"),
+    ({"test_x.py": TEST}, "coverage run -m pytest"),
+    ({"test_x.py": TEST}, "python3 -m unittest"),
+    ({"d/test_x.py": TEST}, "python3 -m unittest discover -s d"),
+    ({"d/test_x.py": TEST}, "python3 -m unittest d.test_x.Case"),
+    ({"x.test.js": f"it('a', () => {{{{ {JS} }}}})\n"}, "npx jest"),
+    ({"package.json": '{{"scripts": {{"test": "vitest"}}}}', "s/x.spec.ts": JS}, "npm t"),
+    ({"x.test.mjs": JS}, "node --test"),
+    ({"m_test.go": GO}, "go test ./..."),
+    ({"c/m.go": GO}, "go run ./c"),
+    # installers and runners of tasks
+    ({"package.json": '{{"scripts": {{"postinstall": "rm -rf {victim}"}}}}'}, "npm ci"),
+    ({"package.json": '{{"scripts": {{"prepare": "rm -rf {victim}"}}}}'}, "yarn"),
+    ({"package.json": '{{"scripts": {{"pretest": "rm -rf {victim}"}}}}'}, "npm t"),
+    ({"d/package.json": '{{"scripts": {{"test": "rm -rf {victim}"}}}}'}, "npm --prefix d test"),
+    ({"package.json": '{{"scripts": {{"test": "rm -rf {victim}"}}}}', "d/x": ""}, "cd d && npm test"),
+    ({"package.json": '{{"scripts": {{"test": "rm -rf {victim}"}}, "x": "%s"}}' % ("x" * 30_000)}, "npm test"),
+    ({"setup.py": PY}, "pip install -e ."),
+    ({"d/setup.py": PY}, "python3 -m pip install './d[dev]'"),
+    ({"setup.py": PY}, "python3 -m build"),
+    ({"tasks.py": "@task\ndef clean(c):\n  c.run('rm -rf {victim}')\n"}, "inv clean"),
+    ({"Rakefile": "task :clean do\n  sh 'rm -rf {victim}'\nend\n"}, "rake clean"),
+    ({"Taskfile.yml": "tasks:\n  clean:\n    cmds:\n      - rm -rf {victim}\n"}, "task clean"),
+    ({"build.ninja": "rule r\n  command = rm -rf {victim}\nbuild x: r\n"}, "ninja"),
+    ({"CMakeLists.txt": "execute_process(COMMAND rm -rf {victim})\n"}, "cmake ."),
+    ({"x.py": PY}, "uv run x.py"),
+    ({"x.py": PY}, "coverage run --branch x.py"),
+    ({"x.py": PY}, "python3 -m cProfile -o out x.py"),
+    ({"x.py": PY}, "python3 -m pdb -c c x.py"),
+    ({"x.ts": JS}, "bun run x.ts"),
+    ({"package.json": '{{"scripts": {{"clean": "rm -rf {victim}"}}}}'}, "bun run clean"),
+    ({"app.py": PY}, "uvicorn app:app --port 1"),
+    # git
+    ({"h/pre-commit": f"#!/bin/sh\n{RM}\n"}, "git -c core.hooksPath=h commit -m x"),
+    ({".git/config": "[alias]\n\tx = !rm -rf {victim}\n"}, "git x"),
 ]
 
 
@@ -145,6 +192,7 @@ def test_text_with_a_zero_byte_is_still_text(bash: Terminal, victim: Path, tmp_p
     refused(lambda: bash.run("bash s"))
 
 
+PYTEST = "/usr/bin/pytest -q || true"
 HARMLESS: list[tuple[dict[str, str], str]] = [
     ({"y.sh": ". ./z.sh\necho $A\n", "z.sh": "A=1\n"}, "bash y.sh"),
     ({"z.sh": "echo one\n"}, "for f in *.sh; do bash $f; done"),
@@ -155,6 +203,11 @@ HARMLESS: list[tuple[dict[str, str], str]] = [
     ({"a.sh": '[ -n "$A" ] || A=1 . ./a.sh\n'}, "bash a.sh"),
     ({"t.awk": "{ print $1 }\n"}, "echo a | awk -f t.awk"),
     ({"rm -rf": "x"}, "ls | cat"),
+    # Tests take away what they made, and what they are given.
+    ({"test_x.py": "import shutil\ndef teardown(tmp_path, name):\n  shutil.rmtree(tmp_path / name)\n"}, PYTEST),
+    ({f"d/test_{n}.py": "import h\n" for n in range(60)}, PYTEST),
+    ({"test_x.py": "#" * 70_000}, PYTEST),
+    ({".git/config": "[core]\n\tpager = cat\n[alias]\n\tx = !echo one\n"}, "git init -q; git x"),
 ]
 
 
@@ -212,6 +265,7 @@ def test_old_files_are_not_read(victim: Path, tmp_path: Path) -> None:
         ({"d/e/z.sh": "rm -rf /srv/data\n"}, "find . -name '*.sh' -exec sh {} \\;"),
         ({"it's.sh": "rm -rf /srv/data\n"}, "for f in *.sh; do sh ./$f; done"),
         ({"main.py": "import helper\n", "helper.py": "import shutil\nshutil.rmtree('/srv/data')\n"}, "python3 main.py"),
+        ({"d/e/test_x.py": "import shutil\ndef test_a():\n  shutil.rmtree('/srv/data')\n"}, "pytest d"),
     ],
 )
 def test_new_files_in_a_container(image: str, files: dict[str, str], command: str) -> None:

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from tooling import IMAGE, KINDS, LONG_KINDS, Tools, containers
 
-from shellward import ConfigError
+from shellward import ConfigError, Terminal
 from shellward.approval.callbacks import register_approval_callback
 from shellward.approval.withdrawal import Withdrawal
-from shellward.config import load
 from shellward.terminal_tool import cleanup_task, register_task_environment, terminal_tool
 from shellward.terminal_tool.default import tasks
-from shellward.terminal_tool.settings import place_of
 from shellward.terminal_tool.turns import Interrupted, Turns
 
 
@@ -127,55 +125,37 @@ def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said("sleep 30", "s")["status"] == "running"
 
 
-@pytest.mark.parametrize(
-    ("variables", "kind", "config"),
-    [
-        ({}, "local", {}),
-        ({"TERMINAL_CWD": "/srv"}, "local", {"cwd": "/srv"}),
-        (
-            {
-                "TERMINAL_ENV": "docker",
-                "TERMINAL_DOCKER_VOLUMES": '["/a:/b", "/c:/d:ro"]',
-                "TERMINAL_CONTAINER_CPU": "1",
-            },
-            "docker",
-            {
-                "mounts": [
-                    {"source": "/a", "target": "/b", "read_only": False},
-                    {"source": "/c", "target": "/d", "read_only": True},
-                ],
-                "cpus": 1.0,
-            },
-        ),
-        (
-            {"TERMINAL_ENV": "ssh", "TERMINAL_SSH_HOST": "h", "TERMINAL_SSH_USER": "u", "TERMINAL_SSH_PORT": "22"},
-            "ssh",
-            {"host": "h", "user": "u", "port": 22},
-        ),
-        (
-            {"TERMINAL_ENV": "ssh", "TERMINAL_SSH_HOST": "h", "TERMINAL_SSH_KEY": "/k"},
-            "ssh",
-            {"host": "h", "identity_file": "/k"},
-        ),
-        ({"TERMINAL_ENV": "singularity", "TERMINAL_SINGULARITY_IMAGE": "x.sif"}, "singularity", {"image": "x.sif"}),
-        ({"TERMINAL_ENV": "docker", "SHELLWARD_TERMINAL__ENV": "local"}, "local", {}),
-    ],
-)
-def test_settings_become_an_environment(variables: dict[str, str], kind: str, config: dict[str, object]) -> None:
-    assert place_of(load(environ=variables).config.terminal) == (kind, config)
+def test_a_command_that_changes_the_settings_moves_no_later_task(own_home: Path, tmp_path: Path) -> None:
+    def write(directory: Path) -> None:
+        directory.mkdir()
+        there = f"{{kind: local, cwd: {directory}}}"
+        (own_home / "config.yaml").write_text(f"terminal: {{cwd: {directory}}}\nenvironments: {{a: {there}}}\n")
+
+    own_home.mkdir()
+    write(first := tmp_path / "first")
+    assert said("pwd", "one")["output"] == f"{first}\n"
+    write(tmp_path / "other")
+    assert said("pwd", "two")["output"] == f"{first}\n"
+    register_task_environment("three", "a")
+    assert said("pwd", "three")["output"] == f"{first}\n"
+    with Terminal() as terminal:
+        assert terminal.cwd == str(first)
 
 
-@pytest.mark.parametrize(
-    ("variables", "message"),
-    [
-        ({"TERMINAL_ENV": "ssh"}, "TERMINAL_SSH_HOST"),
-        ({"TERMINAL_ENV": "docker", "TERMINAL_DOCKER_VOLUMES": "/a"}, "docker_volumes"),
-        ({"TERMINAL_ENV": "docker", "TERMINAL_DOCKER_VOLUMES": "/a:/b:rx"}, "docker_volumes"),
-    ],
-)
-def test_settings_that_are_wrong(variables: dict[str, str], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        place_of(load(environ=variables).config.terminal)
+def test_variables_that_are_not_used_are_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERMINAL_VERCEL_RUNTIME", "node24")
+    for task in ("one", "two"):
+        said("true", task)
+    assert capfd.readouterr().err.count("$TERMINAL_VERCEL_RUNTIME is not used") == 1
+
+
+def test_a_kind_that_the_program_names_is_just_that(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del own_home
+    monkeypatch.setenv("TERMINAL_CWD", "/nowhere")
+    with Terminal("local") as terminal:
+        assert terminal.run("pwd").ok
 
 
 def test_what_cannot_be_opened_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
