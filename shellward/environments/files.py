@@ -107,7 +107,7 @@ def _explained(environment: "Environment", error: OSError, path: str, *, new: bo
     look = str(Path(path).parent) if new else path
     where = _run(environment, filescripts.WHERE, look).stdout.strip()
     number = {"missing": errno.ENOENT, "below": errno.ENOTDIR, "file": errno.ENOTDIR}.get(where)
-    if number is None or (where == "file" and error.errno != errno.EIO):
+    if number is None or (where == "file" and not new and error.errno != errno.EIO):
         return error
     return OSError(number, os.strerror(number), path)
 
