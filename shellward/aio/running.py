@@ -131,7 +131,6 @@ class _Running:
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None and self._run.source is None and self._begun.settled:  # nothing that would wait
             self._shell.part(self._execution)
-            self._run.collector.close()
             return
         await self._left(error)
 
