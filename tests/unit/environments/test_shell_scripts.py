@@ -15,6 +15,7 @@ LEFT_OUT = {
     "SC2142": "the caller's own arguments are meant",
     "SC2154": "as SC2034",
     "SC2086": "words are split on purpose",
+    "SC2172": "62 is a signal that nobody else uses, and has no name",
     "SC2164": "a directory that has gone must not end the session",
     "SC2209": "sh and bash are names here",
     "SC3013": "test -ef is not in POSIX, but in bash, dash and busybox",

@@ -108,7 +108,7 @@ def test_unknown_toolset() -> None:
 
 def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp_types.version", None)
-    with pytest.raises(MissingDependency, match=r"pip install 'shellward\[mcp\]'"):
+    with pytest.raises(MissingDependency, match=r"pip install '(shellward|\.)\[mcp\]'"):
         serve_stdio(Served())
 
 
