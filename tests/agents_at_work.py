@@ -150,7 +150,7 @@ class Agent:
     def deed_types(self) -> None:
         word = self.word()
         # Where its client is killed before it has typed, it may not keep its sandbox for long.
-        began = self.call("terminal", command="read -t 20 x; echo got $x", background=True)["session_id"]
+        began = self.call("terminal", command="read -t 40 x; echo got $x", background=True)["session_id"]
         self.call("process", action="submit", session_id=began, data=word)
         ended = self.call("process", action="wait", session_id=began)
         self.expect(ended, status="exited", exit_code=0, output_preview=f"got {word}\n")
