@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shellward.approval.engine import Packs
     from shellward.environments.environment import Environment
 
-_SLACK: Final = 0.1
+_SLACK: Final = 2.0
 """Seconds by which times of files may lag behind the clock."""
 _MOST_LINKS: Final = 8
 _MOST_ENTRIES: Final = 20_000
