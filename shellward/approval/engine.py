@@ -325,11 +325,19 @@ def find(
     return traced, findings
 
 
+class _Frozen:
+    """Whether the program has frozen objects, which are to stay so. To ask walks over all of them: once is enough."""
+
+    seen = False
+
+
 def _resume(*, aged: bool) -> None:
     """Go on collecting objects; ``aged``: those that are there count as old, which takes no time."""
-    if aged and not gc.get_freeze_count():  # else the program has frozen some, and they are to stay so
-        gc.freeze()
-        gc.unfreeze()
+    if aged and not _Frozen.seen:
+        _Frozen.seen = gc.get_freeze_count() > 0
+        if not _Frozen.seen:
+            gc.freeze()
+            gc.unfreeze()
     gc.enable()
 
 

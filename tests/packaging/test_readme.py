@@ -58,7 +58,7 @@ def test_second_line_is_what_runs_these_tests() -> None:
 @pytest.mark.docker
 def test_third_line(hello: str, checkout: Path) -> None:
     del hello  # it has made .venv
-    # Files of the last two seconds count as new for the gate. With images to build, which are here, more time has passed.
+    # Files of the last two seconds count as new for the gate. Who has the images to build meets it later.
     as_written(LINES[2].partition(" && ")[0], checkout)
     time.sleep(3)
     done = as_written(LINES[2], checkout)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shellward.approval import detect_dangerous_command
+from shellward.approval import detect_dangerous_command, engine
 from shellward.approval.engine import program_names
 from shellward.approval.expressions import expression
 from shellward.approval.patterns import RULES
@@ -87,6 +87,21 @@ frozen = gc.get_freeze_count()
 kept = detect_dangerous_command(text)
 print(max(begun, default=0) < 50_000, gc.isenabled(), frozen == gc.get_freeze_count())
 """
+
+
+def test_whether_objects_are_frozen_is_asked_until_some_are(monkeypatch):
+    """To count them walks over all: a third of a second where there are some millions."""
+    asked = []
+
+    def counted():
+        asked.append(1)
+        return 3
+
+    monkeypatch.setattr(engine._Frozen, "seen", False)
+    monkeypatch.setattr(engine.gc, "get_freeze_count", counted)
+    for letter in "abc":
+        detect_dangerous_command("git " + letter * 20_000)
+    assert asked == [1]
 
 
 @pytest.mark.parametrize(
