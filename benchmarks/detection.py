@@ -34,7 +34,7 @@ MEDIAN, LATE, LARGE = 50e-6, 1e-3, 0.1
 
 @dataclass
 class Times:
-    """What the commands have cost, in seconds, each the least so far."""
+    """Seconds that each command has cost, the least so far."""
 
     cold: list[float]
     warm: list[float]

@@ -25,7 +25,7 @@ _WARM: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a number of callers got done.
+    """The work that a number of callers got done.
 
     Attributes:
         rate: commands in a second, all together.

@@ -7,7 +7,7 @@ Names may be shortened as far as each program allows it.
 import re
 from typing import Final
 
-from shellward.command.exkeys import MOST_LINES, Ways, ex_command, filtering, quoted, writing
+from shellward.command.exkeys import MOST_LINES, Ways, ex_command, filtering, quoted, spelled, writing
 
 __all__ = ["debugger", "ed", "ex_command", "ftp", "gdb", "lftp", "lldb", "mail", "mysql", "psql", "sqlite"]
 
@@ -144,16 +144,7 @@ def lftp(line: str) -> Ways:
 # -- gdb and lldb ---------------------------------------------------------------------------------------
 
 
-def _prefixes(text: str) -> frozenset[str]:
-    found = set()
-    for name in text.split():
-        short, _, rest = name.partition("[")
-        rest = rest.removesuffix("]")
-        found |= {short + rest[:end] for end in range(len(rest) + 1)}
-    return frozenset(found)
-
-
-_GDB_INSIDE: Final = _prefixes(
+_GDB_INSIDE: Final = spelled(
     " bt backtrace whe[re] i[nfo] b[reak] br[eak] tb[reak] rb[reak] hb[reak] thb[reak] d[elete] disa[ble] disable"
     " en[able] cond[ition] ign[ore]"
     " cl[ear] c[ontinue] fg n[ext] s[tep] si stepi ni nexti fin[ish] u[ntil] adv[ance] k[ill] l[ist] disas[semble]"
@@ -250,7 +241,7 @@ def gdb(line: str) -> Ways:
     return Ways(tuple(dict.fromkeys(lines)), unknown=(applied and not lines) or _calls_unknown(_SYSTEM.sub("", rest)))
 
 
-_LLDB_INSIDE: Final = _prefixes(
+_LLDB_INSIDE: Final = spelled(
     " bt b br[eakpoint] breakpoint c[ontinue] n[ext] s[tep] si ni f[rame] fin[ish] thread th[read] up down"
     " di[sassemble] dis v var x reg[ister]"
     " ima[ge] image watchpoint w[atchpoint] l[ist] so[urce-list] q[uit] exit h[elp] version ap[ropos] k[ill]"

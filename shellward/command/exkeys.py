@@ -48,7 +48,7 @@ def writing(path: str) -> str:
 # -- Ex commands ----------------------------------------------------------------------------------------
 
 
-def _names(text: str) -> frozenset[str]:
+def spelled(text: str) -> frozenset[str]:
     """Spell ``w[rite]`` out: every length that is enough."""
     found = set()
     for name in text.split():
@@ -58,7 +58,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-_INSIDE: Final = _names(
+_INSIDE: Final = spelled(
     " q[uit] qa[ll] quita[ll] cq[uit] on[ly] clo[se] hid[e] bd[elete] bw[ipeout] bun[load] b[uffer] bn[ext]"
     " bp[revious] bN[ext] br[ewind]"
     " bl[ast] bf[irst] bm[odified] ls buffers files ba[ll] un[hide] prev[ious] N[ext] rew[ind] fir[st] la[st]"
@@ -80,36 +80,36 @@ _INSIDE: Final = _names(
     " Ex[plore] Sex[plore] Vex[plore]"
 )  # fmt: skip
 """Commands that stay inside when their words are harmless."""
-_WRITES: Final = _names(
+_WRITES: Final = spelled(
     " w[rite] wq x[it] exi[t] up[date] wn[ext] wN[ext] wp[revious] sav[eas] mk[exrc] mks[ession] mkv[imrc] mkvie[w]"
     " mksp[ell] wv[iminfo]"
     " wund[o] ha[rdcopy] prof[ile]"
 )
-_OPENS: Final = _names(
+_OPENS: Final = spelled(
     " e[dit] vi[sual] o[pen] sp[lit] vs[plit] new vne[w] sv[iew] vie[w] tabe[dit] tabnew tabf[ind] fin[d] sf[ind]"
     " ped[it] n[ext] ar[gs]"
     " arga[dd] arge[dit] bad[d] diffs[plit] dr[op] tab fi[le] r[ead]"
 )
-_ALWAYS_WRITES: Final = _names("mk[exrc] mks[ession] mkv[imrc] wv[iminfo] wund[o]")
-_SUBSTITUTES: Final = _names("s[ubstitute] sm[agic] sno[magic]")
-_GLOBAL: Final = _names("g[lobal] v[global]")
-_FOR_ALL: Final = _names("argdo bufdo windo tabd[o] cdo cfdo ld[o] lfdo foldd[oopen] folddoc[losed]")
-_MODIFIES: Final = _names(
+_ALWAYS_WRITES: Final = spelled("mk[exrc] mks[ession] mkv[imrc] wv[iminfo] wund[o]")
+_SUBSTITUTES: Final = spelled("s[ubstitute] sm[agic] sno[magic]")
+_GLOBAL: Final = spelled("g[lobal] v[global]")
+_FOR_ALL: Final = spelled("argdo bufdo windo tabd[o] cdo cfdo ld[o] lfdo foldd[oopen] folddoc[losed]")
+_MODIFIES: Final = spelled(
     " sil[ent] noa[utocmd] keepj[umps] keepa[lt] kee[pmarks] keepp[atterns] loc[kmarks] vert[ical] hor[izontal] tab"
     " abo[veleft]"
     " bel[owright] bo[tright] to[pleft] lefta[bove] rightb[elow] hid[e] conf[irm] bro[wse] nos[wapfile] uns[ilent]"
     " san[dbox] verb[ose]"
     " noswapfile deb[ug]"
 )
-_SHOWS: Final = _names("ec[ho] echom[sg] echoe[rr]") | {"echon"}
-_SETS: Final = _names("se[t] setl[ocal] setg[lobal]")
-_BUILDS: Final = _names("mak[e] lmak[e] gr[ep] lgr[ep] grepa[dd] lgrepa[dd]")
-_TERMINAL: Final = _names("te[rminal]") | {"ter", "term"}
+_SHOWS: Final = spelled("ec[ho] echom[sg] echoe[rr]") | {"echon"}
+_SETS: Final = spelled("se[t] setl[ocal] setg[lobal]")
+_BUILDS: Final = spelled("mak[e] lmak[e] gr[ep] lgr[ep] grepa[dd] lgrepa[dd]")
+_TERMINAL: Final = spelled("te[rminal]") | {"ter", "term"}
 _PROGRAMS: Final = {
-    **dict.fromkeys(_names("py[thon] py3 python3 pyx pythonx pyd[o] py3d[o] pyxd[o]"), "python3 -c"),
-    **dict.fromkeys(_names("pe[rl] perld[o]"), "perl -e"),
-    **dict.fromkeys(_names("rub[y] rubyd[o]"), "ruby -e"),
-    **dict.fromkeys(_names("lua luad[o]"), "lua -e"),
+    **dict.fromkeys(spelled("py[thon] py3 python3 pyx pythonx pyd[o] py3d[o] pyxd[o]"), "python3 -c"),
+    **dict.fromkeys(spelled("pe[rl] perld[o]"), "perl -e"),
+    **dict.fromkeys(spelled("rub[y] rubyd[o]"), "ruby -e"),
+    **dict.fromkeys(spelled("lua luad[o]"), "lua -e"),
 }
 _OPTIONS: Final = frozenset(
     [
@@ -333,7 +333,7 @@ def _named(name: str, rest: str, found: _Found, depth: int) -> None:  # noqa: C9
     elif name in _SUBSTITUTES or _SUBSTITUTE_ALONE.match(name + rest):
         _substitute((name + rest)[1:] if name not in _SUBSTITUTES else rest, found, depth)
     elif (name in _WRITES or name in _OPENS) and (command := _piped(name, rest)) is not None:
-        _shell(command, found, ranged=name not in _names("r[ead]"))
+        _shell(command, found, ranged=name not in spelled("r[ead]"))
     elif name in _TERMINAL:
         found.unknown = True  # it reads lines itself; what is typed is the editor's no more
         if words.strip(" +"):
@@ -370,7 +370,7 @@ def _simple(name: str, words: str, found: _Found) -> None:
         if given := re.match(r"\+((?:\\.|\S)*)\s*", path, re.DOTALL):
             path = path[given.end() :]
             _ex(given[1].replace("\\ ", " "), found, _MOST_DEPTH - 1)
-        if path and name not in _names("r[ead]"):
+        if path and name not in spelled("r[ead]"):
             found.lines.append(f"vim {path}")
     elif name in _SETS:
         for word in re.split(r"(?<!\\)\s+", words):
@@ -385,9 +385,9 @@ def _simple(name: str, words: str, found: _Found) -> None:
 
 def _piped(name: str, rest: str) -> str | None:
     """Return what is behind ``:w !`` and ``:r !``; ``:w! x`` is a file."""
-    if name in _names("r[ead] w[rite]"):
+    if name in spelled("r[ead] w[rite]"):
         match = re.match(r"\s*(?:\+\+\S+\s+)*!(.*)", rest, re.DOTALL)
-        if match and (name in _names("r[ead]") or rest[:1] != "!"):
+        if match and (name in spelled("r[ead]") or rest[:1] != "!"):
             return match[1]
     return None
 
